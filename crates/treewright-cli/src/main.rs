@@ -1,0 +1,19 @@
+//! The `treewright` command: flags, threads, printing and exit codes. Every decision about trees is the library's.
+
+mod commands;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Shift-reduce syntactic parsing, from treebank to tree.
+#[derive(Parser)]
+#[command(name = "treewright", version, about, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: commands::Command,
+}
+
+fn main() -> ExitCode {
+    commands::run(Cli::parse().command)
+}

@@ -1,0 +1,158 @@
+//! One error type: where, what was expected, and a code that stays the same across versions.
+
+use std::fmt;
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $code:literal;)*) => {
+        /// What went wrong, as a stable code (`docs/formats.md` lists them).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Code { $($(#[$doc])* $name,)* }
+
+        impl Code {
+            /// Every code, in order.
+            pub const ALL: &[Code] = &[$(Code::$name,)*];
+
+            /// The code as users see it, such as `TW101`.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Code::$name => $code,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The operating system reported an error while reading or writing.
+    Io = "TW001";
+    /// The file ends inside a compressed block, or is damaged.
+    BadGzip = "TW002";
+    /// Bytes that are not UTF-8.
+    InvalidUtf8 = "TW003";
+    /// A NUL byte, which no format allows.
+    NulByte = "TW004";
+    /// Nothing in the file.
+    EmptyInput = "TW005";
+    /// The format could not be recognised.
+    UnknownFormat = "TW006";
+    /// The format cannot hold this kind of tree, or holds no tree.
+    WrongTreeKind = "TW007";
+    /// A line with the wrong number of columns.
+    ColumnCount = "TW101";
+    /// A word, range or node number that is not what should follow.
+    BadId = "TW102";
+    /// A number that occurs twice.
+    DuplicateId = "TW103";
+    /// A head that is not a number, or not a word of the sentence.
+    BadHead = "TW104";
+    /// A head that is missing while other words have one.
+    MissingHead = "TW105";
+    /// Words that are their own ancestors.
+    Cycle = "TW106";
+    /// No root, or more than one where one is required.
+    RootCount = "TW107";
+    /// A column that may not be empty.
+    EmptyColumn = "TW108";
+    /// A comment in the middle of a sentence, or any other line in the wrong place.
+    MisplacedLine = "TW109";
+    /// Brackets that do not match.
+    Unbalanced = "TW201";
+    /// Text where a bracket should stand.
+    ExpectedBracket = "TW202";
+    /// A constituent or leaf without a label, or a leaf without a word.
+    MissingLabel = "TW203";
+    /// A leaf whose `index=` is missing or not a number.
+    BadIndex = "TW204";
+    /// A word that is missing from the tree.
+    MissingWord = "TW205";
+    /// A word or constituent under two parents.
+    TwoParents = "TW206";
+    /// A constituent that dominates no word.
+    EmptyConstituent = "TW207";
+    /// A parent that does not exist.
+    BadParent = "TW208";
+    /// A sentence that does not end.
+    Truncated = "TW209";
+    /// XML that is not well formed, or lacks an element or attribute.
+    BadXml = "TW301";
+    /// JSON that is not valid, or lacks a field.
+    BadJson = "TW302";
+    /// A transform that cannot be applied to this tree.
+    Untransformable = "TW401";
+    /// Head rules, templates or parameters that cannot be read.
+    BadRules = "TW402";
+    /// A tree that the transition system cannot derive.
+    Underivable = "TW501";
+    /// Two files that should describe the same sentences do not.
+    Mismatch = "TW601";
+}
+
+/// Where in the input. Lines, columns and sentences count from 1; 0 means unknown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Location {
+    /// The file's name, as the user gave it; may be empty.
+    pub file: String,
+    /// The line.
+    pub line: usize,
+    /// The column, in characters.
+    pub column: usize,
+    /// The sentence.
+    pub sentence: usize,
+}
+
+/// An error a person can act on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// The stable code.
+    pub code: Code,
+    /// Where it was noticed.
+    pub location: Location,
+    /// What was found and what was expected, as a sentence without a full stop.
+    pub message: String,
+}
+
+/// The result of most fallible operations here.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// An error that knows its line and column; readers add the sentence, the door adds the file.
+    pub fn new(code: Code, line: usize, column: usize, message: impl Into<String>) -> Self {
+        let location = Location { line, column, ..Location::default() };
+        Error { code, location, message: message.into() }
+    }
+
+    /// The same error in a named file.
+    pub fn in_file(mut self, file: &str) -> Self {
+        file.clone_into(&mut self.location.file);
+        self
+    }
+
+    /// The same error in a numbered sentence.
+    pub fn in_sentence(mut self, sentence: usize) -> Self {
+        self.location.sentence = sentence;
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Location { file, line, column, sentence } = &self.location;
+        if !file.is_empty() {
+            write!(f, "{file}:")?;
+        }
+        if *line > 0 {
+            write!(f, "{line}:{column}:")?;
+        }
+        if *sentence > 0 {
+            write!(f, " sentence {sentence}:")?;
+        }
+        write!(f, " {} [{}]", self.message, self.code.as_str())
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Error::new(Code::Io, 0, 0, error.to_string())
+    }
+}

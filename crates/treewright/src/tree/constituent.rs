@@ -1,0 +1,511 @@
+//! Constituent trees: n-ary, labelled, possibly discontinuous, in one arena.
+//!
+//! A tree is kept in one canonical form, so that `==` means "the same tree": the children of a node stand in the
+//! order of their leftmost words, and the nodes stand in post-order (children before parents, the root last).
+//! Words are not nodes; their tags belong to the sentence.
+
+use std::ops::Range;
+
+use crate::ids::{NodeId, TokenIdx};
+use crate::sentence::Str;
+
+/// A child of a constituent: a word or another constituent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Child {
+    /// A word.
+    Token(TokenIdx),
+    /// A constituent.
+    Node(NodeId),
+}
+
+/// One constituent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// The label, with function tags and indices if the treebank writes them there (`NP-SBJ-1`).
+    pub label: Str,
+    /// The label of the edge to the parent (the function, in export and TIGER-XML); may be empty.
+    pub edge: Str,
+    children: (u32, u32),
+    leftmost: TokenIdx,
+    rightmost: TokenIdx,
+    n_tokens: u32,
+}
+
+impl Node {
+    /// The first word of the yield.
+    pub fn leftmost(&self) -> TokenIdx {
+        self.leftmost
+    }
+
+    /// The last word of the yield.
+    pub fn rightmost(&self) -> TokenIdx {
+        self.rightmost
+    }
+
+    /// From the first word of the yield to behind its last, gaps included.
+    pub fn span(&self) -> Range<usize> {
+        self.leftmost.index()..self.rightmost.index() + 1
+    }
+
+    /// The number of words in the yield.
+    pub fn n_tokens(&self) -> usize {
+        self.n_tokens as usize
+    }
+
+    /// Does the yield have a gap?
+    pub fn is_discontinuous(&self) -> bool {
+        self.span().len() != self.n_tokens()
+    }
+}
+
+/// A second parent, outside the tree (export and TIGER-XML have them).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecondaryEdge {
+    /// What hangs there.
+    pub child: Child,
+    /// The edge's label.
+    pub label: Str,
+    /// The second parent.
+    pub parent: NodeId,
+}
+
+/// Why a set of nodes is not a tree over the sentence. Positions are those given to the builder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TreeError {
+    /// There is no node at all.
+    Empty,
+    /// A node (by its number in the builder) dominates no word.
+    NoWords(usize),
+    /// A word hangs under two parents, or twice under one.
+    TwoParents(TokenIdx),
+    /// A word hangs nowhere.
+    Unattached(TokenIdx),
+    /// Nodes that are not under the root, or on a cycle (one of them, by its number in the builder).
+    Unrooted(usize),
+}
+
+impl std::fmt::Display for TreeError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            TreeError::Empty => write!(f, "the tree has no constituent"),
+            TreeError::NoWords(_) => write!(f, "a constituent dominates no word"),
+            TreeError::TwoParents(token) => write!(f, "word {} has two parents", token.index()),
+            TreeError::Unattached(token) => write!(f, "word {} has no parent", token.index()),
+            TreeError::Unrooted(_) => write!(f, "a constituent is not connected to the root"),
+        }
+    }
+}
+
+/// A constituent tree over `n_tokens` words. See the module for its canonical form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConstituentTree {
+    nodes: Vec<Node>,
+    children: Vec<Child>,
+    /// The edge labels of the words; empty if no word has one.
+    token_edges: Vec<Str>,
+    secondary: Vec<SecondaryEdge>,
+    n_tokens: u32,
+}
+
+impl ConstituentTree {
+    /// The number of constituents.
+    pub fn n_nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The number of words.
+    pub fn n_tokens(&self) -> usize {
+        self.n_tokens as usize
+    }
+
+    /// The root: the last node.
+    pub fn root(&self) -> NodeId {
+        NodeId::new(self.nodes.len() - 1)
+    }
+
+    /// The constituents in post-order, the root last.
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = (NodeId, &Node)> + DoubleEndedIterator {
+        self.nodes.iter().enumerate().map(|(i, node)| (NodeId::new(i), node))
+    }
+
+    /// One constituent.
+    pub fn node(&self, node: NodeId) -> &Node {
+        &self.nodes[node.index()]
+    }
+
+    /// The label of one constituent, to be changed in place.
+    pub fn label_mut(&mut self, node: NodeId) -> &mut Str {
+        &mut self.nodes[node.index()].label
+    }
+
+    /// The edge label of one constituent, to be changed in place.
+    pub fn edge_mut(&mut self, node: NodeId) -> &mut Str {
+        &mut self.nodes[node.index()].edge
+    }
+
+    /// The children of a constituent, by leftmost word.
+    pub fn children(&self, node: NodeId) -> &[Child] {
+        let (start, end) = self.nodes[node.index()].children;
+        &self.children[start as usize..end as usize]
+    }
+
+    /// The first word of a child's yield.
+    pub fn leftmost(&self, child: Child) -> TokenIdx {
+        match child {
+            Child::Token(token) => token,
+            Child::Node(node) => self.node(node).leftmost,
+        }
+    }
+
+    /// The label of the edge above a word; empty if there is none.
+    pub fn token_edge(&self, token: TokenIdx) -> &str {
+        self.token_edges.get(token.index()).map_or("", Str::as_str)
+    }
+
+    /// Have any words or nodes edge labels?
+    pub fn has_edges(&self) -> bool {
+        !self.token_edges.is_empty() || self.nodes.iter().any(|node| !node.edge.is_empty())
+    }
+
+    /// Edges to second parents.
+    pub fn secondary_edges(&self) -> &[SecondaryEdge] {
+        &self.secondary
+    }
+
+    /// The parent of every constituent; `None` for the root.
+    pub fn parents(&self) -> Vec<Option<NodeId>> {
+        let mut parents = vec![None; self.nodes.len()];
+        for (id, _) in self.nodes() {
+            for child in self.children(id) {
+                if let Child::Node(child) = child {
+                    parents[child.index()] = Some(id);
+                }
+            }
+        }
+        parents
+    }
+
+    /// The parent of every word.
+    pub fn token_parents(&self) -> Vec<NodeId> {
+        let mut parents = vec![self.root(); self.n_tokens()];
+        for (id, _) in self.nodes() {
+            for child in self.children(id) {
+                if let Child::Token(token) = child {
+                    parents[token.index()] = id;
+                }
+            }
+        }
+        parents
+    }
+
+    /// Is some constituent discontinuous?
+    pub fn is_discontinuous(&self) -> bool {
+        self.nodes.iter().any(Node::is_discontinuous)
+    }
+
+    /// The words under a node, in ascending order.
+    pub fn tokens_under(&self, node: NodeId) -> Vec<TokenIdx> {
+        // The nodes of a subtree are the contiguous post-order range that ends at its top.
+        let mut tokens = Vec::with_capacity(self.node(node).n_tokens());
+        let mut todo = vec![node];
+        while let Some(id) = todo.pop() {
+            for &child in self.children(id) {
+                match child {
+                    Child::Token(token) => tokens.push(token),
+                    Child::Node(child) => todo.push(child),
+                }
+            }
+        }
+        tokens.sort_unstable();
+        tokens
+    }
+
+    /// The number of gaps in the yield of every constituent, in near-linear time whatever the tree's shape.
+    pub fn gap_degrees(&self) -> Vec<u32> {
+        // A yield of k words has k - a blocks, a = its pairs of neighbouring words; a pair (i, i+1) lies inside
+        // every node above the lowest node that dominates both.
+        let n_nodes = self.nodes.len();
+        let parents = self.parents();
+        // Jump pointers (Myers' skew-binary lists): logarithmic climbs even on adversarial trees.
+        let root = n_nodes - 1;
+        let (mut depth, mut jump) = (vec![0u32; n_nodes], vec![root; n_nodes]);
+        let parent_of = |v: usize| parents[v].map_or(root, NodeId::index);
+        for v in (0..n_nodes.saturating_sub(1)).rev() {
+            let p = parent_of(v);
+            depth[v] = depth[p] + 1;
+            let (j, jj) = (jump[p], jump[jump[p]]);
+            jump[v] = if depth[p] - depth[j] == depth[j] - depth[jj] { jj } else { p };
+        }
+        let lca = |mut a: usize, mut b: usize| {
+            if depth[a] < depth[b] {
+                std::mem::swap(&mut a, &mut b);
+            }
+            while depth[a] > depth[b] {
+                a = if depth[jump[a]] >= depth[b] { jump[a] } else { parent_of(a) };
+            }
+            while a != b {
+                if jump[a] != jump[b] {
+                    (a, b) = (jump[a], jump[b]);
+                } else {
+                    (a, b) = (parent_of(a), parent_of(b));
+                }
+            }
+            a
+        };
+        let token_parents = self.token_parents();
+        let mut pairs = vec![0u32; n_nodes];
+        for pair in token_parents.windows(2) {
+            pairs[lca(pair[0].index(), pair[1].index())] += 1;
+        }
+        for v in 0..n_nodes.saturating_sub(1) {
+            pairs[parent_of(v)] += pairs[v];
+        }
+        self.nodes.iter().zip(pairs).map(|(node, pairs)| node.n_tokens - pairs - 1).collect()
+    }
+
+    /// The same tree as a builder, to be edited: node `i` of the tree is node `i` of the builder.
+    pub fn to_builder(&self) -> TreeBuilder {
+        let mut builder = TreeBuilder::with_tokens(self.n_tokens());
+        for (_, node) in self.nodes() {
+            let id = builder.node(node.label.clone());
+            builder.set_edge(id, node.edge.clone());
+        }
+        for (id, _) in self.nodes() {
+            for &child in self.children(id) {
+                builder.attach(child, id);
+            }
+        }
+        for (i, edge) in self.token_edges.iter().enumerate() {
+            builder.set_token_edge(TokenIdx::new(i), edge.clone());
+        }
+        builder.secondary = self.secondary.clone();
+        builder
+    }
+}
+
+/// Builds a tree from nodes and parents in any order, and checks it.
+#[derive(Clone, Debug, Default)]
+pub struct TreeBuilder {
+    labels: Vec<Str>,
+    edges: Vec<Str>,
+    parents: Vec<Option<NodeId>>,
+    token_parents: Vec<Option<NodeId>>,
+    token_edges: Vec<Str>,
+    secondary: Vec<SecondaryEdge>,
+    /// The first word that was given two parents.
+    doubled: Option<TokenIdx>,
+}
+
+impl TreeBuilder {
+    /// A builder for a sentence of `n_tokens` words.
+    pub fn with_tokens(n_tokens: usize) -> Self {
+        TreeBuilder { token_parents: vec![None; n_tokens], ..TreeBuilder::default() }
+    }
+
+    /// Adds a constituent, not yet attached. An unattached one must be the root in the end.
+    pub fn node(&mut self, label: impl Into<Str>) -> NodeId {
+        self.labels.push(label.into());
+        self.edges.push(Str::default());
+        self.parents.push(None);
+        NodeId::new(self.labels.len() - 1)
+    }
+
+    /// The number of constituents so far.
+    pub fn n_nodes(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// The label of a constituent.
+    pub fn label(&self, node: NodeId) -> &Str {
+        &self.labels[node.index()]
+    }
+
+    /// Changes the label of a constituent.
+    pub fn set_label(&mut self, node: NodeId, label: impl Into<Str>) {
+        self.labels[node.index()] = label.into();
+    }
+
+    /// Labels the edge above a constituent.
+    pub fn set_edge(&mut self, node: NodeId, edge: impl Into<Str>) {
+        self.edges[node.index()] = edge.into();
+    }
+
+    /// Labels the edge above a word.
+    pub fn set_token_edge(&mut self, token: TokenIdx, edge: impl Into<Str>) {
+        if self.token_edges.len() <= token.index() {
+            self.token_edges.resize(self.token_parents.len().max(token.index() + 1), Str::default());
+        }
+        self.token_edges[token.index()] = edge.into();
+    }
+
+    /// Adds an edge to a second parent.
+    pub fn secondary(&mut self, child: Child, label: impl Into<Str>, parent: NodeId) {
+        self.secondary.push(SecondaryEdge { child, label: label.into(), parent });
+    }
+
+    /// Hangs a word or constituent under `parent`. A word that already has a parent is remembered as an error; a
+    /// sentence grows when a word behind its end is attached.
+    pub fn attach(&mut self, child: Child, parent: NodeId) {
+        match child {
+            Child::Node(node) => self.parents[node.index()] = Some(parent),
+            Child::Token(token) => {
+                if self.token_parents.len() <= token.index() {
+                    self.token_parents.resize(token.index() + 1, None);
+                }
+                let slot = &mut self.token_parents[token.index()];
+                if slot.is_some() && self.doubled.is_none() {
+                    self.doubled = Some(token);
+                }
+                *slot = Some(parent);
+            }
+        }
+    }
+
+    /// Hangs a word or constituent somewhere else.
+    pub fn move_to(&mut self, child: Child, parent: NodeId) {
+        match child {
+            Child::Node(node) => self.parents[node.index()] = Some(parent),
+            Child::Token(token) => self.token_parents[token.index()] = Some(parent),
+        }
+    }
+
+    /// The parent of a constituent.
+    pub fn parent(&self, node: NodeId) -> Option<NodeId> {
+        self.parents[node.index()]
+    }
+
+    /// The parent of a word.
+    pub fn token_parent(&self, token: TokenIdx) -> Option<NodeId> {
+        self.token_parents[token.index()]
+    }
+
+    /// Checks the tree and puts it in canonical form, in linear time.
+    ///
+    /// # Errors
+    /// When the nodes are not one tree over all the words.
+    pub fn finish(self) -> Result<ConstituentTree, TreeError> {
+        self.finish_with_order().map(|(tree, _)| tree)
+    }
+
+    /// As `finish`; also gives, for every node of the builder, the node it became.
+    ///
+    /// # Errors
+    /// When the nodes are not one tree over all the words.
+    pub fn finish_with_order(mut self) -> Result<(ConstituentTree, Vec<NodeId>), TreeError> {
+        let n_nodes = self.labels.len();
+        let n_tokens = self.token_parents.len();
+        if n_nodes == 0 {
+            return Err(TreeError::Empty);
+        }
+        if let Some(token) = self.doubled {
+            return Err(TreeError::TwoParents(token));
+        }
+        // Walking up from the words in order, a node is met first from its leftmost word. Appending it to its
+        // parent's children at that moment gives every child list in the order of leftmost words.
+        let mut met = vec![false; n_nodes];
+        let mut order: Vec<(u32, Child)> = Vec::with_capacity(n_nodes + n_tokens);
+        let mut n_children = vec![0u32; n_nodes];
+        let mut root = None;
+        for (i, parent) in self.token_parents.iter().enumerate() {
+            let mut child = Child::Token(TokenIdx::new(i));
+            let mut above = parent.ok_or(TreeError::Unattached(TokenIdx::new(i)))?;
+            loop {
+                order.push((above.index() as u32, child));
+                n_children[above.index()] += 1;
+                if std::mem::replace(&mut met[above.index()], true) {
+                    break;
+                }
+                child = Child::Node(above);
+                match self.parents[above.index()] {
+                    Some(next) => above = next,
+                    None if root.is_some_and(|r| r != above) => {
+                        return Err(TreeError::Unrooted(above.index()));
+                    }
+                    None => {
+                        root = Some(above);
+                        break;
+                    }
+                }
+            }
+        }
+        if let Some(unmet) = met.iter().position(|met| !met) {
+            return Err(TreeError::NoWords(unmet));
+        }
+        let Some(root) = root else { return Err(TreeError::Unrooted(0)) };
+        // Child lists as ranges of one array.
+        let mut start = vec![0u32; n_nodes + 1];
+        for i in 0..n_nodes {
+            start[i + 1] = start[i] + n_children[i];
+        }
+        let mut fill = start.clone();
+        let mut lists = vec![Child::Token(TokenIdx::new(0)); order.len()];
+        for (parent, child) in order {
+            let slot = &mut fill[parent as usize];
+            lists[*slot as usize] = child;
+            *slot += 1;
+        }
+        // Post-order.
+        let mut new_id = vec![None; n_nodes];
+        let mut nodes = Vec::with_capacity(n_nodes);
+        let mut children = Vec::with_capacity(lists.len());
+        let mut stack = vec![(root, start[root.index()])];
+        while let Some((node, next)) = stack.pop() {
+            let i = node.index();
+            if let Some(position) =
+                (next..start[i + 1]).find(|&p| matches!(lists[p as usize], Child::Node(_)))
+            {
+                stack.push((node, position + 1));
+                let Child::Node(child) = lists[position as usize] else { unreachable!("just found") };
+                stack.push((child, start[child.index()]));
+                continue;
+            }
+            let first = children.len() as u32;
+            let (mut leftmost, mut rightmost, mut n_tokens) = (None::<TokenIdx>, None::<TokenIdx>, 0);
+            for &child in &lists[start[i] as usize..start[i + 1] as usize] {
+                let (left, right, count, child) = match child {
+                    Child::Token(token) => (token, token, 1, child),
+                    Child::Node(child) => {
+                        let id: NodeId = new_id[child.index()].expect("children come before parents");
+                        let node: &Node = &nodes[id.index()];
+                        (node.leftmost, node.rightmost, node.n_tokens, Child::Node(id))
+                    }
+                };
+                leftmost = Some(leftmost.map_or(left, |l| l.min(left)));
+                rightmost = rightmost.max(Some(right));
+                n_tokens += count;
+                children.push(child);
+            }
+            new_id[i] = Some(NodeId::new(nodes.len()));
+            nodes.push(Node {
+                label: std::mem::take(&mut self.labels[i]),
+                edge: std::mem::take(&mut self.edges[i]),
+                children: (first, children.len() as u32),
+                leftmost: leftmost.expect("every node met has a child"),
+                rightmost: rightmost.expect("every node met has a child"),
+                n_tokens,
+            });
+        }
+        // A node that was met but not reached from the root sits on, or hangs from, a cycle.
+        if let Some(lost) = new_id.iter().position(Option::is_none) {
+            return Err(TreeError::Unrooted(lost));
+        }
+        let new_id: Vec<NodeId> = new_id.into_iter().flatten().collect();
+        for edge in &mut self.secondary {
+            edge.parent = new_id[edge.parent.index()];
+            if let Child::Node(node) = &mut edge.child {
+                *node = new_id[node.index()];
+            }
+        }
+        if self.token_edges.iter().all(|edge| edge.is_empty()) {
+            self.token_edges.clear();
+        }
+        let tree = ConstituentTree {
+            nodes,
+            children,
+            token_edges: self.token_edges,
+            secondary: self.secondary,
+            n_tokens: n_tokens as u32,
+        };
+        Ok((tree, new_id))
+    }
+}
