@@ -1,8 +1,15 @@
 //! Treewright: shift-reduce syntactic parsing, from treebank to tree.
 
 pub mod error;
+pub mod forest;
 pub mod ids;
+#[cfg(test)]
+pub(crate) mod laws;
+pub mod oracle;
+pub mod rng;
 pub mod sentence;
+pub mod system;
+pub mod systems;
 pub mod tree;
 pub mod treebank;
 

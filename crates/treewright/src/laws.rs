@@ -1,0 +1,278 @@
+//! Laws: what must hold for every system and oracle, as generic functions that the systems' tests call.
+
+use rustc_hash::FxHashMap;
+
+use crate::forest::{Forest, Node, View};
+use crate::ids::{ActionId, NodeId};
+use crate::oracle::Oracle;
+use crate::rng::Rng;
+use crate::sentence::{Sentence, Token};
+use crate::system::{ActionSet, TransitionSystem};
+
+/// A sentence of `n` made-up words.
+pub fn sentence(n: usize) -> Sentence {
+    let tokens = (0..n).map(|i| Token::new(format!("w{i}"), "T")).collect();
+    Sentence { tokens, ..Sentence::default() }
+}
+
+/// The names of a derivation, for messages.
+pub fn names<S: TransitionSystem>(system: &S, actions: &[ActionId]) -> String {
+    actions.iter().map(|&action| system.name(action)).collect::<Vec<_>>().join(" ")
+}
+
+/// Law 1: every gold action is legal, no final state comes early, and the derivation rebuilds the tree.
+#[track_caller]
+pub fn derivation_rebuilds<S: TransitionSystem>(system: &S, gold: &S::Tree, n: usize) {
+    let actions = system.derive(gold).unwrap_or_else(|why| panic!("{why}: {gold:?}"));
+    assert!(actions.len() <= system.max_steps(n), "{} steps for {n} words", actions.len());
+    let mut forest = Forest::new();
+    let mut legal = ActionSet::new(system.n_actions());
+    let mut state = system.start(&mut forest, &sentence(n));
+    for (i, &action) in actions.iter().enumerate() {
+        let so_far = || names(system, &actions[..i]);
+        assert!(!system.is_final(&forest, &state), "final too early, after {} for {gold:?}", so_far());
+        system.legal(&forest, &state, &mut legal);
+        assert!(legal.contains(action), "{} is illegal after {} for {gold:?}", system.name(action), so_far());
+        state = system.apply(&mut forest, &state, action);
+    }
+    assert!(system.is_final(&forest, &state), "not final after {}", names(system, &actions));
+    assert_eq!(&system.tree(&forest, &state), gold, "after {}", names(system, &actions));
+    assert_eq!(forest.history(system.view(&state).past), actions, "the past holds the derivation");
+}
+
+/// Laws 2 to 4 (and 5 with `one_derivation`): random walks never get stuck, end in time, and give trees that `check`
+/// accepts and that `derive` leads back to.
+#[track_caller]
+pub fn random_walks<S: TransitionSystem>(
+    system: &S,
+    n: usize,
+    count: usize,
+    seed: u64,
+    one_derivation: bool,
+    check: impl Fn(&S::Tree),
+) {
+    let mut rng = Rng::new(seed);
+    let mut forest = Forest::new();
+    let mut legal = ActionSet::new(system.n_actions());
+    for _ in 0..count {
+        let mut state = system.start(&mut forest, &sentence(n));
+        let mut walk = Vec::new();
+        while !system.is_final(&forest, &state) {
+            system.legal(&forest, &state, &mut legal);
+            assert!(!legal.is_empty(), "dead end after {}", names(system, &walk));
+            assert!(walk.len() < system.max_steps(n), "no end after {}", names(system, &walk));
+            let action = legal.iter().nth(rng.below(legal.len())).expect("within the set");
+            state = system.apply(&mut forest, &state, action);
+            walk.push(action);
+        }
+        let tree = system.tree(&forest, &state);
+        check(&tree);
+        if one_derivation {
+            let again =
+                system.derive(&tree).unwrap_or_else(|why| panic!("{why} after {}", names(system, &walk)));
+            assert_eq!(names(system, &again), names(system, &walk));
+        }
+    }
+}
+
+/// Visits every walk over `n` words depth first: `visit(forest, state, walk)` for every state, final ones included,
+/// and says whether to go on below it.
+pub fn every_walk<S: TransitionSystem>(
+    system: &S,
+    n: usize,
+    mut visit: impl FnMut(&mut Forest, &S::State, &[ActionId]) -> bool,
+) {
+    let mut forest = Forest::new();
+    let start = system.start(&mut forest, &sentence(n));
+    let mut legal = ActionSet::new(system.n_actions());
+    // (state, actions still to try); the walk is one shorter than this stack.
+    let mut walk: Vec<ActionId> = Vec::new();
+    let mut stack: Vec<(S::State, Vec<ActionId>)> = Vec::new();
+    let mut expand = |forest: &mut Forest, state: S::State, walk: &[ActionId]| {
+        let mut todo = Vec::new();
+        if visit(forest, &state, walk) && !system.is_final(forest, &state) {
+            system.legal(forest, &state, &mut legal);
+            assert!(!legal.is_empty(), "dead end after {}", names(system, walk));
+            todo.extend(legal.iter());
+            todo.reverse();
+        }
+        (state, todo)
+    };
+    stack.push(expand(&mut forest, start, &walk));
+    while let Some((state, todo)) = stack.last_mut() {
+        if let Some(action) = todo.pop() {
+            let next = system.apply(&mut forest, &*state, action);
+            walk.push(action);
+            stack.push(expand(&mut forest, next, &walk));
+        } else {
+            stack.pop();
+            walk.pop();
+        }
+    }
+}
+
+/// Everything a view can see, as numbers: two configurations with the same key look the same from here on, as far as
+/// the forest can tell. Flags a system keeps outside the view go into the caller's own part of the key.
+pub fn key(forest: &Forest, view: &View) -> Vec<u32> {
+    let mut key = vec![view.next.index() as u32, view.n_deque];
+    let mut todo: Vec<Option<NodeId>> = Vec::new();
+    for chain in [view.stack, view.deque, view.buffer] {
+        todo.extend(forest.chain(chain).map(Some));
+        todo.push(None);
+    }
+    todo.push(view.deque_top);
+    // Children are written behind their parent's mark, so the number sequence can be read back in one way only.
+    todo.reverse();
+    while let Some(item) = todo.pop() {
+        let Some(node) = item else {
+            key.push(u32::MAX);
+            continue;
+        };
+        let Node { kind, label, head, left, right, .. } = *forest.node(node);
+        let parts: Vec<NodeId> = if forest.children(node).is_empty() {
+            forest.dependents(node).collect()
+        } else {
+            forest.children(node).to_vec()
+        };
+        key.extend([kind as u32, label.map_or(0, |l| l.index() as u32 + 1), head.index() as u32]);
+        key.extend([left.index() as u32, right.index() as u32, parts.len() as u32]);
+        todo.extend(parts.into_iter().rev().map(Some));
+    }
+    key
+}
+
+/// The smallest loss of any finished parse reachable from a state, by memoised exhaustive search. The state graph of
+/// a system that ends within `max_steps` has no cycles, so depth-first search is enough.
+pub struct Exhaustive<'a, S: TransitionSystem> {
+    /// The system; give it small limits, or the search never ends.
+    pub system: &'a S,
+    /// The loss of a finished tree.
+    pub loss: &'a dyn Fn(&S::Tree) -> u32,
+    /// What a state holds beside its view.
+    pub flags: &'a dyn Fn(&Forest, &S::State) -> Vec<u32>,
+    /// What has been found out so far.
+    pub memo: FxHashMap<Vec<u32>, u32>,
+}
+
+impl<'a, S: TransitionSystem> Exhaustive<'a, S> {
+    /// A search that has seen nothing yet. Everything `loss` depends on must be visible in the view: the memo is
+    /// keyed by the whole configuration, with all that was built.
+    pub fn new(
+        system: &'a S,
+        loss: &'a dyn Fn(&S::Tree) -> u32,
+        flags: &'a dyn Fn(&Forest, &S::State) -> Vec<u32>,
+    ) -> Self {
+        Exhaustive { system, loss, flags, memo: FxHashMap::default() }
+    }
+
+    /// The loss of one state. Recursion is bounded by the length of a derivation of a few words.
+    pub fn loss(&mut self, forest: &mut Forest, state: &S::State) -> u32 {
+        let view = self.system.view(state);
+        let mut memo_key = key(forest, &view);
+        memo_key.extend((self.flags)(forest, state));
+        if let Some(&loss) = self.memo.get(&memo_key) {
+            return loss;
+        }
+        let loss = if self.system.is_final(forest, state) {
+            (self.loss)(&self.system.tree(forest, state))
+        } else {
+            let mut legal = ActionSet::new(self.system.n_actions());
+            self.system.legal(forest, state, &mut legal);
+            let after = legal.iter().map(|action| {
+                let next = self.system.apply(forest, state, action);
+                self.loss(forest, &next)
+            });
+            after.min().expect("a state that is not final has a legal action")
+        };
+        self.memo.insert(memo_key, loss);
+        loss
+    }
+}
+
+/// Law 6, second half: in every state that `visit` lets in, the oracle's loss is the exhaustive one, the loss after
+/// each legal action too, and the optimal actions are exactly those of cost 0. Returns how many states were checked.
+#[track_caller]
+pub fn oracle_is_exact<S: TransitionSystem, O: Oracle<S>>(
+    system: &S,
+    oracle: &O,
+    n: usize,
+    loss: &dyn Fn(&S::Tree) -> u32,
+    flags: &dyn Fn(&Forest, &S::State) -> Vec<u32>,
+    visit: impl Fn(&Forest, &S::State) -> bool,
+) -> usize {
+    let mut search = Exhaustive::new(system, loss, flags);
+    let mut seen = rustc_hash::FxHashSet::default();
+    let mut oracles = vec![oracle.clone()];
+    let mut checked = 0;
+    let (mut legal, mut optimal) = (ActionSet::new(system.n_actions()), ActionSet::new(system.n_actions()));
+    // The oracle at each depth of the walk, so that those who keep books see every step.
+    let mut trail: Vec<S::State> = Vec::new();
+    every_walk(system, n, |forest, state, walk| {
+        oracles.truncate(walk.len() + 1);
+        trail.truncate(walk.len());
+        if let Some(&action) = walk.last()
+            && oracles.len() == walk.len()
+        {
+            let mut next = oracles[walk.len() - 1].clone();
+            next.advance(system, forest, &trail[walk.len() - 1], action);
+            oracles.push(next);
+        }
+        trail.push(*state);
+        let mut state_key = key(forest, &system.view(state));
+        state_key.extend(flags(forest, state));
+        if !visit(forest, state) || !seen.insert(state_key) {
+            return false;
+        }
+        checked += 1;
+        let truth = search.loss(forest, state);
+        let oracle = oracles.last_mut().expect("one per depth");
+        let so_far = || names(system, walk);
+        assert_eq!(oracle.loss(system, forest, state), Some(truth), "loss after [{}]", so_far());
+        if system.is_final(forest, state) {
+            return true;
+        }
+        system.legal(forest, state, &mut legal);
+        oracle.optimal(system, forest, state, &legal, &mut optimal);
+        for action in legal.iter() {
+            let next = system.apply(forest, state, action);
+            let after = search.loss(forest, &next);
+            let name = system.name(action);
+            assert_eq!(
+                oracle.loss_after(system, forest, state, action),
+                Some(after),
+                "[{}] {name}",
+                so_far()
+            );
+            assert_eq!(optimal.contains(action), after == truth, "is {name} optimal after [{}]?", so_far());
+        }
+        true
+    });
+    checked
+}
+
+/// Law 6, first half: a walk of optimal actions (random ones among them) from the start has loss 0 at its end.
+#[track_caller]
+pub fn optimal_walk_gives_gold<S: TransitionSystem, O: Oracle<S>>(
+    system: &S,
+    oracle: &O,
+    gold: &S::Tree,
+    n: usize,
+    seed: u64,
+) {
+    let mut rng = Rng::new(seed);
+    let mut oracle = oracle.clone();
+    let mut forest = Forest::new();
+    let (mut legal, mut optimal) = (ActionSet::new(system.n_actions()), ActionSet::new(system.n_actions()));
+    let mut state = system.start(&mut forest, &sentence(n));
+    let mut walk = Vec::new();
+    while !system.is_final(&forest, &state) {
+        system.legal(&forest, &state, &mut legal);
+        oracle.optimal(system, &mut forest, &state, &legal, &mut optimal);
+        assert!(!optimal.is_empty(), "no optimal action after {} for {gold:?}", names(system, &walk));
+        let action = optimal.iter().nth(rng.below(optimal.len())).expect("within the set");
+        oracle.advance(system, &forest, &state, action);
+        state = system.apply(&mut forest, &state, action);
+        walk.push(action);
+    }
+    assert_eq!(&system.tree(&forest, &state), gold, "after {}", names(system, &walk));
+}

@@ -1,0 +1,186 @@
+//! What a transition system is, and sets of its actions.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::forest::{Forest, View};
+use crate::ids::ActionId;
+use crate::sentence::Sentence;
+
+/// A tree that a system cannot derive, and why, as a clause ("the tree is not projective").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Underivable(pub String);
+
+impl std::fmt::Display for Underivable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Settings that some systems read when they are made; the others ignore them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct SystemOptions {
+    /// Dependency systems: exactly one word hangs from the root.
+    pub single_root: bool,
+}
+
+impl Default for SystemOptions {
+    fn default() -> Self {
+        SystemOptions { single_root: true }
+    }
+}
+
+/// A transition system: when an action is legal, what it does, and how a gold tree is derived.
+///
+/// A state is a small value that points into the forest. `apply` appends to the forest and returns a new state; the
+/// old one stays valid. Decoders call `start`, then `legal`, `view` (for the scorer) and `apply` until `is_final`.
+/// Every non-final state has a legal action, and every walk ends within `max_steps`.
+pub trait TransitionSystem: Serialize + DeserializeOwned + Send + Sync + 'static {
+    /// What it builds.
+    type Tree: Clone + std::fmt::Debug + PartialEq + Send + Sync;
+    /// One configuration.
+    type State: Copy + std::fmt::Debug + Send;
+
+    /// A system for these trees: their labels, and limits that make none of them underivable.
+    fn from_trees<'a>(trees: impl Iterator<Item = &'a Self::Tree>, options: &SystemOptions) -> Self
+    where
+        Self: Sized;
+
+    /// The number of actions; ids run from 0.
+    fn n_actions(&self) -> usize;
+
+    /// The action's name, for people, logs and golden tables.
+    fn name(&self, action: ActionId) -> String;
+
+    /// The initial configuration; clears the forest.
+    fn start(&self, forest: &mut Forest, sentence: &Sentence) -> Self::State;
+
+    /// Is the parse finished?
+    fn is_final(&self, forest: &Forest, state: &Self::State) -> bool;
+
+    /// The legal actions, into `out`, which is cleared first. None in a final state, but for IDLE where a system
+    /// has it.
+    fn legal(&self, forest: &Forest, state: &Self::State, out: &mut ActionSet);
+
+    /// The configuration after a legal action.
+    fn apply(&self, forest: &mut Forest, state: &Self::State, action: ActionId) -> Self::State;
+
+    /// What a scorer sees.
+    fn view(&self, state: &Self::State) -> View;
+
+    /// The tree of a final state.
+    fn tree(&self, forest: &Forest, state: &Self::State) -> Self::Tree;
+
+    /// The canonical action sequence of a gold tree (the static oracle), without IDLE padding.
+    ///
+    /// # Errors
+    /// When the system cannot build this tree, or a label or limit is not in its tables.
+    fn derive(&self, gold: &Self::Tree) -> Result<Vec<ActionId>, Underivable>;
+
+    /// No walk over `n_tokens` words is longer.
+    fn max_steps(&self, n_tokens: usize) -> usize;
+
+    /// The action of this name.
+    fn action(&self, name: &str) -> Option<ActionId> {
+        (0..self.n_actions()).map(ActionId::new).find(|&action| self.name(action) == name)
+    }
+}
+
+/// A set of actions, as bits; made once per system and refilled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ActionSet {
+    words: Vec<u64>,
+}
+
+impl ActionSet {
+    /// An empty set with room for `n_actions`.
+    pub fn new(n_actions: usize) -> Self {
+        ActionSet { words: vec![0; n_actions.div_ceil(64)] }
+    }
+
+    /// Empties the set and makes room for `n_actions`.
+    #[inline]
+    pub fn reset(&mut self, n_actions: usize) {
+        self.words.clear();
+        self.words.resize(n_actions.div_ceil(64), 0);
+    }
+
+    /// Adds one action.
+    #[inline]
+    pub fn insert(&mut self, action: ActionId) {
+        self.words[action.index() / 64] |= 1 << (action.index() % 64);
+    }
+
+    /// Takes one action out.
+    #[inline]
+    pub fn remove(&mut self, action: ActionId) {
+        self.words[action.index() / 64] &= !(1 << (action.index() % 64));
+    }
+
+    /// Adds the actions numbered `start..end`.
+    #[inline]
+    pub fn insert_range(&mut self, start: usize, end: usize) {
+        let mut at = start;
+        while at < end {
+            let (word, bit) = (at / 64, at % 64);
+            let count = (64 - bit).min(end - at);
+            let ones = if count == 64 { u64::MAX } else { (1 << count) - 1 };
+            self.words[word] |= ones << bit;
+            at += count;
+        }
+    }
+
+    /// Is it there?
+    #[inline]
+    pub fn contains(&self, action: ActionId) -> bool {
+        self.words.get(action.index() / 64).is_some_and(|word| word >> (action.index() % 64) & 1 == 1)
+    }
+
+    /// Is nothing there?
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|&word| word == 0)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// The actions in ascending order.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = ActionId> + '_ {
+        self.words.iter().enumerate().flat_map(|(i, &word)| {
+            let mut rest = word;
+            std::iter::from_fn(move || {
+                (rest != 0).then(|| {
+                    let bit = rest.trailing_zeros() as usize;
+                    rest &= rest - 1;
+                    ActionId::new(i * 64 + bit)
+                })
+            })
+        })
+    }
+
+    /// The smallest action.
+    pub fn first(&self) -> Option<ActionId> {
+        self.iter().next()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_and_single_insertions_agree() {
+        for (start, end) in [(0, 0), (0, 1), (3, 64), (0, 64), (63, 65), (10, 200), (64, 128)] {
+            let (mut range, mut single) = (ActionSet::new(300), ActionSet::new(300));
+            range.insert_range(start, end);
+            (start..end).for_each(|i| single.insert(ActionId::new(i)));
+            assert_eq!(range, single, "{start}..{end}");
+            assert_eq!(range.len(), end - start);
+            assert!(range.iter().map(ActionId::index).eq(start..end));
+        }
+    }
+}

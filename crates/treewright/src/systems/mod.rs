@@ -1,0 +1,1 @@
+//! The transition systems, one file each: actions, legality, effect, derivation, oracle, laws.
