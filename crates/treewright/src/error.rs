@@ -36,6 +36,8 @@ codes! {
     UnknownFormat = "TW006";
     /// The format cannot hold this kind of tree, or holds no tree.
     WrongTreeKind = "TW007";
+    /// A value that the format cannot hold, such as a tab inside a column.
+    Unwritable = "TW008";
     /// A line with the wrong number of columns.
     ColumnCount = "TW101";
     /// A word, range or node number that is not what should follow.
@@ -151,8 +153,18 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+impl From<&std::io::Error> for Error {
+    /// A library error that travelled through a `Read` comes out as it was.
+    fn from(error: &std::io::Error) -> Self {
+        match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
+            Some(inner) => inner.clone(),
+            None => Error::new(Code::Io, 0, 0, error.to_string()),
+        }
+    }
+}
+
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
-        Error::new(Code::Io, 0, 0, error.to_string())
+        Error::from(&error)
     }
 }

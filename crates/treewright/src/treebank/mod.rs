@@ -2,8 +2,19 @@
 //!
 //! A reader is an iterator over `Result<Entry>` that holds one sentence at a time; after an error it goes on with
 //! the next sentence, so that a caller may skip. Writers take entries one by one.
+//!
+//! This is the door: [`open`] unzips, detects the format and gives a reader; [`reader`] and [`writer`] are for a
+//! format that is known. No file is opened here: everything goes through `Read` and `Write`.
 
-use crate::error::Result;
+mod format;
+mod gzip;
+pub mod lines;
+
+use std::io::{BufWriter, Read, Write};
+
+pub use format::Format;
+
+use crate::error::{Code, Error, Result};
 use crate::sentence::Sentence;
 use crate::tree::Tree;
 
@@ -16,7 +27,7 @@ pub struct Entry {
     pub tree: Option<Tree>,
 }
 
-/// A streaming reader.
+/// A streaming reader. After an error it goes on with the next sentence; after an I/O error it ends.
 pub trait Reader: Iterator<Item = Result<Entry>> {
     /// The line that will be read next, from 1.
     fn line(&self) -> usize;
@@ -30,9 +41,177 @@ pub trait Writer {
     /// When the format cannot hold this entry, or the output fails.
     fn write(&mut self, entry: &Entry) -> Result<()>;
 
-    /// Writes what the format needs at its end. To be called once.
+    /// Writes what the format needs at its end and flushes. To be called once.
     ///
     /// # Errors
     /// When the output fails.
     fn finish(&mut self) -> Result<()>;
+}
+
+/// How to read.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// The input's name, for error messages and for recognising the format; may be empty.
+    pub file: String,
+    /// The format; if absent, it is recognised by the name, then by the content.
+    pub format: Option<Format>,
+    /// The format when neither name nor content tells.
+    pub fallback: Option<Format>,
+    /// CoNLL-U: may a sentence have several roots? (CoNLL-X always may.)
+    pub many_roots: bool,
+    /// `tokens`: is each token a `word/TAG`?
+    pub tagged: bool,
+}
+
+/// How to write.
+#[derive(Clone, Debug, Default)]
+pub struct WriteOptions {
+    /// Compress with gzip.
+    pub gzip: bool,
+    /// `tokens`: write each token as `word/TAG`.
+    pub tagged: bool,
+}
+
+/// What [`open`] found.
+pub struct Opened<'a> {
+    /// The format, given or recognised.
+    pub format: Format,
+    /// Was the input compressed?
+    pub gzip: bool,
+    /// The sentences.
+    pub reader: Box<dyn Reader + Send + 'a>,
+}
+
+/// Unzips `source` if it is gzip, finds out its format if the options do not tell, and reads it.
+///
+/// # Errors
+/// When the input is empty, its format unknown, or its first bytes cannot be read.
+pub fn open<'a>(source: impl Read + Send + 'a, options: &ReadOptions) -> Result<Opened<'a>> {
+    let in_file = |error: Error| error.in_file(&options.file);
+    let plain = gzip::unzip(source).map_err(in_file)?;
+    let gzip = plain.gzip;
+    let known = options.format.or_else(|| Format::from_path(&options.file));
+    let format = match known.or_else(|| Format::detect(plain.peek())).or(options.fallback) {
+        Some(format) => format,
+        None if plain.peek().is_empty() => return Err(in_file(empty_input())),
+        None => {
+            let message = format!("this is none of the formats {}; name the one it is", Format::names());
+            return Err(in_file(Error::new(Code::UnknownFormat, 1, 1, message)));
+        }
+    };
+    Ok(Opened { format, gzip, reader: reader(format, plain, options) })
+}
+
+/// Reads text in a known format, uncompressed.
+pub fn reader<'a>(
+    format: Format,
+    source: impl Read + Send + 'a,
+    options: &ReadOptions,
+) -> Box<dyn Reader + Send + 'a> {
+    let inner: Box<dyn Reader + Send + 'a> = match format {
+        Format::Conllu => unavailable(source),
+        Format::Conllx => unavailable(source),
+        Format::Ptb => unavailable(source),
+        Format::Discbracket => unavailable(source),
+        Format::Export => unavailable(source),
+        Format::Tigerxml => unavailable(source),
+        Format::Alpino => unavailable(source),
+        Format::Json => unavailable(source),
+        Format::Text => unavailable(source),
+        Format::Tokens => unavailable(source),
+    };
+    Box::new(Numbered { inner, file: options.file.clone(), n_sentences: 0 })
+}
+
+/// Writes a format. Small writes are gathered; `finish` flushes, so call it.
+///
+/// # Errors
+/// When the format can be read only.
+pub fn writer<'a>(
+    format: Format,
+    sink: impl Write + 'a,
+    options: &WriteOptions,
+) -> Result<Box<dyn Writer + 'a>> {
+    if options.gzip {
+        let (sink, end) = gzip::zip(sink);
+        return Ok(Box::new(gzip::GzipWriter::new(plain_writer(format, Box::new(sink), options)?, end)));
+    }
+    plain_writer(format, Box::new(sink), options)
+}
+
+fn plain_writer<'a>(
+    format: Format,
+    sink: Box<dyn Write + 'a>,
+    _options: &WriteOptions,
+) -> Result<Box<dyn Writer + 'a>> {
+    let _sink = BufWriter::with_capacity(1 << 16, sink);
+    match format {
+        // Each arm becomes `Ok(Box::new(XWriter::new(sink, options)))`.
+        Format::Conllu
+        | Format::Conllx
+        | Format::Ptb
+        | Format::Discbracket
+        | Format::Export
+        | Format::Tigerxml
+        | Format::Json
+        | Format::Text
+        | Format::Tokens => {
+            Err(Error::new(Code::UnknownFormat, 0, 0, format!("{format} cannot be written yet")))
+        }
+        Format::Alpino => Err(Error::new(Code::UnknownFormat, 0, 0, "alpino can be read but not written")),
+    }
+}
+
+fn unavailable<'a>(_source: impl Read + Send + 'a) -> Box<dyn Reader + Send + 'a> {
+    struct Unavailable(bool);
+    impl Iterator for Unavailable {
+        type Item = Result<Entry>;
+        fn next(&mut self) -> Option<Self::Item> {
+            let first = !std::mem::replace(&mut self.0, true);
+            first.then(|| Err(Error::new(Code::UnknownFormat, 0, 0, "this format cannot be read yet")))
+        }
+    }
+    impl Reader for Unavailable {
+        fn line(&self) -> usize {
+            1
+        }
+    }
+    Box::new(Unavailable(false))
+}
+
+fn empty_input() -> Error {
+    Error::new(Code::EmptyInput, 1, 1, "the input is empty; expected at least one sentence")
+}
+
+/// Puts the file and the sentence into errors, and makes an input without any sentence one.
+struct Numbered<'a> {
+    inner: Box<dyn Reader + Send + 'a>,
+    file: String,
+    n_sentences: usize,
+}
+
+impl Iterator for Numbered<'_> {
+    type Item = Result<Entry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut item = match self.inner.next() {
+            None if self.n_sentences == 0 => Err(empty_input()),
+            None => return None,
+            Some(item) => item,
+        };
+        self.n_sentences += 1;
+        if let Err(error) = &mut item {
+            error.location.file.clone_from(&self.file);
+            if error.location.sentence == 0 && error.code != Code::EmptyInput {
+                error.location.sentence = self.n_sentences;
+            }
+        }
+        Some(item)
+    }
+}
+
+impl Reader for Numbered<'_> {
+    fn line(&self) -> usize {
+        self.inner.line()
+    }
 }

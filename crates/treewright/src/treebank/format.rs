@@ -1,0 +1,165 @@
+//! The formats: their names, and how a file shows which one it is.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{Code, Error};
+
+macro_rules! formats {
+    ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {
+        /// A treebank format. Its name is the one used on the command line.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Format { $($(#[$doc])* $name,)* }
+
+        impl Format {
+            /// Every format.
+            pub const ALL: &[Format] = &[$(Format::$name,)*];
+
+            /// The name.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Format::$name => $text,)* }
+            }
+        }
+    };
+}
+
+formats! {
+    /// CoNLL-U: ten columns, comments, ranges, empty nodes.
+    Conllu = "conllu";
+    /// CoNLL-X: ten columns.
+    Conllx = "conllx";
+    /// Penn brackets.
+    Ptb = "ptb";
+    /// Brackets with `index=word` leaves: discontinuous trees.
+    Discbracket = "discbracket";
+    /// NeGra export, versions 3 and 4.
+    Export = "export";
+    /// TIGER-XML.
+    Tigerxml = "tigerxml";
+    /// Alpino XML (read only).
+    Alpino = "alpino";
+    /// One JSON object per line: everything an entry holds.
+    Json = "json";
+    /// Running text, one sentence a line.
+    Text = "text";
+    /// One sentence a line, tokens separated by spaces.
+    Tokens = "tokens";
+}
+
+/// The tags that Universal Dependencies allows: CoNLL-X has others.
+const UPOS: [&[u8]; 18] = [
+    b"ADJ", b"ADP", b"ADV", b"AUX", b"CCONJ", b"CONJ", b"DET", b"INTJ", b"NOUN", b"NUM", b"PART", b"PRON",
+    b"PROPN", b"PUNCT", b"SCONJ", b"SYM", b"VERB", b"X",
+];
+
+impl Format {
+    /// All names, separated by spaces.
+    pub fn names() -> String {
+        Format::ALL.iter().map(|format| format.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The format that a file's name shows; a final `.gz` is ignored. Endings that several formats share
+    /// (`.xml`, `.conll`) show none.
+    pub fn from_path(path: &str) -> Option<Format> {
+        let name = path.rsplit(['/', '\\']).next()?.to_ascii_lowercase();
+        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        let (_, extension) = name.rsplit_once('.')?;
+        Some(match extension {
+            "conllu" => Format::Conllu,
+            "conllx" => Format::Conllx,
+            "ptb" | "mrg" | "bracket" | "brackets" => Format::Ptb,
+            "discbracket" | "dbr" => Format::Discbracket,
+            "export" | "negra" => Format::Export,
+            "tigerxml" | "tiger" => Format::Tigerxml,
+            "alpino" => Format::Alpino,
+            "json" | "jsonl" | "ndjson" => Format::Json,
+            "txt" | "text" => Format::Text,
+            "tokens" | "tok" => Format::Tokens,
+            _ => return None,
+        })
+    }
+
+    /// Does a file of this name hold gzip?
+    pub fn is_gzip_path(path: &str) -> bool {
+        path.to_ascii_lowercase().ends_with(".gz")
+    }
+
+    /// The format that the first bytes of a text show. Text and tokens are never recognised: anything could be
+    /// text.
+    pub fn detect(bytes: &[u8]) -> Option<Format> {
+        let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start();
+        let contains = |word: &[u8]| memchr::memmem::find(bytes, word).is_some();
+        match bytes.first()? {
+            b'<' if contains(b"<alpino_ds") => Some(Format::Alpino),
+            b'<' if contains(b"<corpus") || contains(b"<subcorpus") || contains(b"<s ") => {
+                Some(Format::Tigerxml)
+            }
+            b'<' => None,
+            b'{' => Some(Format::Json),
+            b'(' => Some(if has_indexed_leaf(bytes) { Format::Discbracket } else { Format::Ptb }),
+            b'%' if bytes.starts_with(b"%%") => Some(Format::Export),
+            b'#' if [&b"#FORMAT"[..], b"#BOS", b"#BOT"].iter().any(|word| bytes.starts_with(word)) => {
+                Some(Format::Export)
+            }
+            _ => detect_columns(bytes),
+        }
+    }
+}
+
+/// Is the first leaf written as `index=word`?
+fn has_indexed_leaf(bytes: &[u8]) -> bool {
+    let Some(end) = memchr::memchr(b')', bytes) else { return false };
+    let leaf = bytes[..end].rsplit(|byte| byte.is_ascii_whitespace() || *byte == b'(').next().unwrap_or(b"");
+    let n_digits = leaf.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    n_digits > 0 && leaf.get(n_digits) == Some(&b'=')
+}
+
+/// Ten columns that start with a number: CoNLL-U if anything in them is peculiar to it or all tags are its tags.
+fn detect_columns(bytes: &[u8]) -> Option<Format> {
+    // The last line may be cut.
+    let end = memchr::memrchr(b'\n', bytes).unwrap_or(bytes.len());
+    let mut found = None;
+    for line in bytes[..end].split(|&byte| byte == b'\n') {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.is_empty() {
+            continue;
+        }
+        if line[0] == b'#' {
+            found = Some(Format::Conllu);
+            continue;
+        }
+        let mut columns = line.split(|&byte| byte == b'\t');
+        let id = columns.next().unwrap_or(b"");
+        let tag = columns.nth(2);
+        if columns.count() != 6 || !id.first().is_some_and(u8::is_ascii_digit) {
+            return None;
+        }
+        let is_conllu = id.iter().any(|byte| matches!(byte, b'-' | b'.'));
+        if found == Some(Format::Conllu) || is_conllu {
+            return Some(Format::Conllu);
+        }
+        if !tag.is_some_and(|tag| tag == b"_" || UPOS.contains(&tag)) {
+            return Some(Format::Conllx);
+        }
+        found = found.or(Some(Format::Conllx));
+        // Keep looking at tags; if all are UD's, it is CoNLL-U.
+    }
+    found.map(|_| Format::Conllu)
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        Format::ALL.iter().copied().find(|format| format.as_str() == name).ok_or_else(|| {
+            let message = format!("unknown format {name:?}; expected one of {}", Format::names());
+            Error::new(Code::UnknownFormat, 0, 0, message)
+        })
+    }
+}

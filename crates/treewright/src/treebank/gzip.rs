@@ -1,0 +1,150 @@
+//! Transparent gzip: recognised by its first bytes when reading, asked for when writing.
+
+use std::cell::RefCell;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::rc::Rc;
+
+use flate2::Compression;
+use flate2::bufread::MultiGzDecoder;
+use flate2::write::GzEncoder;
+
+use crate::error::{Code, Error, Result};
+use crate::treebank::{Entry, Writer};
+
+/// How much of a text `Plain` shows before it is read.
+const PEEK: usize = 1 << 14;
+
+/// The plain text of a source that may have been compressed.
+pub(super) struct Plain<'a> {
+    /// Was it?
+    pub gzip: bool,
+    head: Vec<u8>,
+    position: usize,
+    rest: Box<dyn Read + Send + 'a>,
+}
+
+impl Plain<'_> {
+    /// The first bytes of the text, whatever was read of it since.
+    pub fn peek(&self) -> &[u8] {
+        &self.head
+    }
+}
+
+impl Read for Plain<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.position == self.head.len() {
+            return self.rest.read(out);
+        }
+        let n = out.len().min(self.head.len() - self.position);
+        out[..n].copy_from_slice(&self.head[self.position..self.position + n]);
+        self.position += n;
+        Ok(n)
+    }
+}
+
+/// Unzips a source if its first bytes say that it is gzip; concatenated gzip files count as one.
+pub(super) fn unzip<'a>(source: impl Read + Send + 'a) -> Result<Plain<'a>> {
+    let mut source: Box<dyn Read + Send + 'a> = Box::new(source);
+    let (magic, mut failed) = first_bytes(&mut source, 2);
+    let gzip = magic == [0x1F, 0x8B];
+    let source = io::Cursor::new(magic).chain(source);
+    let mut rest: Box<dyn Read + Send + 'a> = if gzip {
+        Box::new(Gunzip { decoder: MultiGzDecoder::new(BufReader::with_capacity(1 << 16, source)) })
+    } else {
+        Box::new(source)
+    };
+    let mut head = Vec::new();
+    if failed.is_none() {
+        (head, failed) = first_bytes(&mut rest, PEEK);
+    }
+    // A failure behind readable text is reported when the reader gets there, not before.
+    match failed {
+        Some(error) if head.is_empty() => Err(error.into()),
+        Some(error) => Ok(Plain { gzip, head, position: 0, rest: Box::new(Failed(Some(error))) }),
+        None => Ok(Plain { gzip, head, position: 0, rest }),
+    }
+}
+
+/// Up to `n` bytes, fewer at the end or before an error.
+fn first_bytes(source: &mut dyn Read, n: usize) -> (Vec<u8>, Option<io::Error>) {
+    let mut bytes = Vec::with_capacity(n);
+    let result = source.take(n as u64).read_to_end(&mut bytes);
+    (bytes, result.err())
+}
+
+/// A source that fails once and then is at its end.
+struct Failed(Option<io::Error>);
+
+impl Read for Failed {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
+}
+
+/// A decoder whose complaints about the data say that they are such.
+struct Gunzip<R> {
+    decoder: MultiGzDecoder<R>,
+}
+
+impl<R: BufRead> Read for Gunzip<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.decoder.read(out).map_err(|error| {
+            let message = match error.kind() {
+                ErrorKind::UnexpectedEof => {
+                    "the gzip data ends too early; expected the rest of the file".to_owned()
+                }
+                ErrorKind::InvalidInput | ErrorKind::InvalidData => {
+                    format!("the gzip data is damaged ({error}); expected a whole gzip file")
+                }
+                _ => return error,
+            };
+            io::Error::new(ErrorKind::InvalidData, Error::new(Code::BadGzip, 0, 0, message))
+        })
+    }
+}
+
+/// An encoder that the format's writer writes to and that can be ended when that writer is done.
+pub(super) struct Shared<W: Write>(Rc<RefCell<GzEncoder<W>>>);
+
+impl<W: Write> Write for Shared<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    // Flushing a compressor costs compression, and the trailer comes later anyway.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A compressing sink, and the other end of it.
+pub(super) fn zip<W: Write>(sink: W) -> (Shared<W>, Shared<W>) {
+    let encoder = Rc::new(RefCell::new(GzEncoder::new(sink, Compression::default())));
+    (Shared(Rc::clone(&encoder)), Shared(encoder))
+}
+
+/// A writer whose output is compressed: writes the gzip trailer at the end.
+pub(super) struct GzipWriter<'a, W: Write> {
+    inner: Box<dyn Writer + 'a>,
+    end: Shared<W>,
+}
+
+impl<'a, W: Write> GzipWriter<'a, W> {
+    pub fn new(inner: Box<dyn Writer + 'a>, end: Shared<W>) -> Self {
+        GzipWriter { inner, end }
+    }
+}
+
+impl<W: Write> Writer for GzipWriter<'_, W> {
+    fn write(&mut self, entry: &Entry) -> Result<()> {
+        self.inner.write(entry)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.inner.finish()?;
+        let mut encoder = self.end.0.borrow_mut();
+        encoder.try_finish()?;
+        encoder.get_mut().flush()?;
+        Ok(())
+    }
+}

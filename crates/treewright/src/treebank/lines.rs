@@ -1,0 +1,291 @@
+//! Lines of text from any `Read`, numbered, checked and without an allocation per line.
+//!
+//! A line is handed out as a slice of one buffer that grows only with the longest line. A byte order mark and the
+//! `\r` of `\r\n` are dropped; NUL bytes and invalid UTF-8 are errors with line and column.
+
+use std::io::{ErrorKind, Read};
+use std::ops::Range;
+
+use crate::error::{Code, Error, Result};
+
+const CHUNK: usize = 1 << 16;
+
+/// A source of lines. After an I/O error it is at its end.
+#[derive(Debug)]
+pub struct Lines<R> {
+    source: R,
+    buffer: Vec<u8>,
+    /// What has been read and not yet handed out is `buffer[start..end]`.
+    start: usize,
+    end: usize,
+    /// No line ends in `buffer[start..scanned]`.
+    scanned: usize,
+    /// Where the line handed out last began, for `unread`.
+    previous: usize,
+    /// The number of the line handed out last.
+    number: usize,
+    at_end: bool,
+}
+
+impl<R: Read> Lines<R> {
+    /// The lines of `source`.
+    pub fn new(source: R) -> Self {
+        Lines {
+            source,
+            buffer: vec![0; CHUNK],
+            start: 0,
+            end: 0,
+            scanned: 0,
+            previous: 0,
+            number: 0,
+            at_end: false,
+        }
+    }
+
+    /// The number of the line handed out last, from 1; 0 before the first.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// The next line, without its end.
+    #[inline]
+    pub fn next_line(&mut self) -> Option<Result<&str>> {
+        match self.advance() {
+            Ok(Some(range)) => {
+                let line = &self.buffer[range];
+                // One pass for both checks costs more than two vectorised ones.
+                if memchr::memchr(0, line).is_some() {
+                    return Some(Err(bad_bytes(line, self.number)));
+                }
+                Some(std::str::from_utf8(line).map_err(|_| bad_bytes(line, self.number)))
+            }
+            Ok(None) => None,
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    /// The next line as it is, unchecked: for skipping what is known to be bad.
+    pub fn next_bytes(&mut self) -> Option<Result<&[u8]>> {
+        match self.advance() {
+            Ok(range) => range.map(|range| Ok(&self.buffer[range])),
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    /// Takes back the line handed out last: it will be handed out again. Once per line.
+    pub fn unread(&mut self) {
+        self.scanned = self.previous;
+        self.start = self.previous;
+        self.number = self.number.saturating_sub(1);
+    }
+
+    /// Skips to behind the next blank line, or to the end.
+    ///
+    /// # Errors
+    /// When reading fails.
+    pub fn skip_past_blank(&mut self) -> Result<()> {
+        while let Some(line) = self.next_bytes() {
+            if is_blank(line?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the next line in the buffer, reading more as needed.
+    #[inline]
+    fn advance(&mut self) -> Result<Option<Range<usize>>> {
+        loop {
+            if let Some(at) = memchr::memchr(b'\n', &self.buffer[self.scanned..self.end]) {
+                let newline = self.scanned + at;
+                return Ok(Some(self.hand_out(newline, newline + 1)));
+            }
+            self.scanned = self.end;
+            if self.at_end {
+                let is_rest = self.start < self.end;
+                return Ok(is_rest.then(|| self.hand_out(self.end, self.end)));
+            }
+            self.fill()?;
+        }
+    }
+
+    /// The line from `start` to `newline`; the next one starts at `next`.
+    #[inline]
+    fn hand_out(&mut self, newline: usize, next: usize) -> Range<usize> {
+        let mut line = self.start..newline;
+        self.previous = self.start;
+        self.start = next;
+        self.scanned = next;
+        self.number += 1;
+        if self.number == 1 && self.buffer[line.clone()].starts_with(b"\xEF\xBB\xBF") {
+            line.start += 3;
+        }
+        if self.buffer[line.clone()].ends_with(b"\r") {
+            line.end -= 1;
+        }
+        line
+    }
+
+    /// Reads more behind the unfinished line.
+    fn fill(&mut self) -> Result<()> {
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.scanned -= self.start;
+            self.start = 0;
+            self.previous = 0;
+        }
+        if self.end == self.buffer.len() {
+            self.buffer.resize(self.buffer.len() * 2, 0);
+        }
+        loop {
+            match self.source.read(&mut self.buffer[self.end..]) {
+                Ok(0) => self.at_end = true,
+                Ok(n) => self.end += n,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => {
+                    // What was read of the broken line is no line.
+                    self.at_end = true;
+                    self.end = self.start;
+                    self.scanned = self.start;
+                    let mut error = Error::from(error);
+                    error.location.line = self.number + 1;
+                    error.location.column = 1;
+                    return Err(error);
+                }
+            }
+            return Ok(());
+        }
+    }
+}
+
+/// Is this the empty line that ends a sentence? Stray spaces and tabs do not count.
+#[inline]
+pub fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'))
+}
+
+/// The column, in characters and from 1, of the byte at `offset`.
+#[inline]
+pub fn column(line: &str, offset: usize) -> usize {
+    line.as_bytes()[..offset].iter().filter(|&&byte| byte & 0xC0 != 0x80).count() + 1
+}
+
+/// The first thing wrong with the bytes of a line.
+#[cold]
+fn bad_bytes(line: &[u8], number: usize) -> Error {
+    let (valid, bad) = match std::str::from_utf8(line) {
+        Ok(text) => (text, None),
+        Err(error) => {
+            let valid = std::str::from_utf8(&line[..error.valid_up_to()]).expect("checked just now");
+            (valid, line.get(valid.len()).copied())
+        }
+    };
+    if let Some(nul) = valid.find('\0') {
+        return Error::new(Code::NulByte, number, column(valid, nul), "a NUL byte; expected text");
+    }
+    let message = if number == 1 && (line.starts_with(b"\xFF\xFE") || line.starts_with(b"\xFE\xFF")) {
+        "the file is UTF-16; expected UTF-8".to_owned()
+    } else {
+        format!("the byte 0x{:02X} is not UTF-8; expected UTF-8 text", bad.unwrap_or_default())
+    };
+    Error::new(Code::InvalidUtf8, number, valid.chars().count() + 1, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives its bytes in pieces of one size, then fails if told to.
+    struct Drip<'a> {
+        bytes: &'a [u8],
+        piece: usize,
+        fails: bool,
+    }
+
+    impl Read for Drip<'_> {
+        fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+            let n = self.piece.min(self.bytes.len()).min(out.len());
+            if n == 0 && self.fails {
+                return Err(std::io::Error::other("unplugged"));
+            }
+            out[..n].copy_from_slice(&self.bytes[..n]);
+            self.bytes = &self.bytes[n..];
+            Ok(n)
+        }
+    }
+
+    fn all(bytes: &[u8], piece: usize) -> Vec<String> {
+        let mut lines = Lines::new(Drip { bytes, piece, fails: false });
+        let mut out = Vec::new();
+        while let Some(line) = lines.next_line() {
+            out.push(line.map_or_else(|error| error.to_string().trim().to_owned(), str::to_owned));
+        }
+        out
+    }
+
+    #[track_caller]
+    fn check(bytes: &[u8], expected: &[&str]) {
+        for piece in [1, 2, 3, 1000] {
+            assert_eq!(all(bytes, piece), expected, "in pieces of {piece}");
+        }
+    }
+
+    #[test]
+    fn lines_end_in_any_way() {
+        check(b"", &[]);
+        check(b"\n", &[""]);
+        check(b"a\nb", &["a", "b"]);
+        check(b"a\r\n\r\nb\r\n", &["a", "", "b"]);
+        check(b"a\rb\n", &["a\rb"]);
+        check(b"\xEF\xBB\xBFa\n\xEF\xBB\xBFb\n", &["a", "\u{feff}b"]);
+    }
+
+    #[test]
+    fn bad_bytes_have_a_column() {
+        check("ok\né\0\n".as_bytes(), &["ok", "2:2: a NUL byte; expected text [TW004]"]);
+        check(b"\xC3\xA9\xFFx\nok", &["1:2: the byte 0xFF is not UTF-8; expected UTF-8 text [TW003]", "ok"]);
+        check(b"a\0\xFF\n", &["1:2: a NUL byte; expected text [TW004]"]);
+        check(b"\xFF\xFEa\0\n", &["1:1: the file is UTF-16; expected UTF-8 [TW003]"]);
+        // A character that the end of the file cuts.
+        check(b"ab\xC3", &["1:3: the byte 0xC3 is not UTF-8; expected UTF-8 text [TW003]"]);
+    }
+
+    #[test]
+    fn a_long_line_grows_the_buffer() {
+        let mut text = "é".repeat(3 * CHUNK);
+        text.push_str("\nend");
+        let lines = all(text.as_bytes(), 1000);
+        assert_eq!((lines.len(), lines[0].len(), lines[1].as_str()), (2, 6 * CHUNK, "end"));
+    }
+
+    #[test]
+    fn a_line_can_be_taken_back() {
+        let mut lines = Lines::new(&b"\xEF\xBB\xBFa\nb\n"[..]);
+        for expected in ["a", "b"] {
+            for _ in 0..2 {
+                lines.next_line();
+                lines.unread();
+            }
+            assert_eq!(lines.next_line(), Some(Ok(expected)));
+        }
+        assert_eq!((lines.number(), lines.next_line()), (2, None));
+    }
+
+    #[test]
+    fn a_failing_source_ends() {
+        let mut lines = Lines::new(Drip { bytes: b"a\nb", piece: 2, fails: true });
+        assert_eq!(lines.next_line(), Some(Ok("a")));
+        let error = lines.next_line().and_then(Result::err).expect("the source fails");
+        assert_eq!((error.code, error.location.line), (Code::Io, 2));
+        assert_eq!(lines.next_line(), None);
+    }
+
+    #[test]
+    fn skipping_stops_behind_a_blank_line() {
+        let mut lines = Lines::new(&b"a\xFF\n\0\n \t\nb"[..]);
+        assert_eq!(lines.skip_past_blank(), Ok(()));
+        assert_eq!(lines.next_line(), Some(Ok("b")));
+        assert_eq!(lines.number(), 4);
+    }
+}
