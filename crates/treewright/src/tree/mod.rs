@@ -1,10 +1,21 @@
 //! Finished trees as plain values, and the transforms between them.
 
+#[cfg(test)]
+pub(crate) mod arbitrary;
+mod binarize;
 mod constituent;
 mod dependency;
+mod functions;
+mod head_rules;
 
+pub use binarize::{
+    BinaryKind, BinaryNode, BinaryTree, BinaryTreeBuilder, Side, binarize, binarize_tree,
+    binarize_with_heads, unbinarize_tree,
+};
 pub use constituent::{Child, ConstituentTree, Node, SecondaryEdge, TreeBuilder, TreeError};
 pub use dependency::{Arc, DependencyTree};
+pub use functions::category;
+pub use head_rules::{Candidate, HeadRules, lexical_heads};
 
 /// A finished tree of either kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
