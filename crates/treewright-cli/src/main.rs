@@ -1,6 +1,7 @@
 //! The `treewright` command: flags, threads, printing and exit codes. Every decision about trees is the library's.
 
 mod commands;
+mod io;
 
 use std::process::ExitCode;
 

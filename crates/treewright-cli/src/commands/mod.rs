@@ -1,15 +1,23 @@
 //! One file per command. `run` gives the exit code: 0 done, 1 the input or the result is not what it should be
 //! (2, for usage, is clap's).
 
+mod convert;
+
 use std::process::ExitCode;
 
 use clap::Subcommand;
 
+use crate::io::conclude;
+
 /// The commands.
 #[derive(Subcommand)]
-pub enum Command {}
+pub enum Command {
+    Convert(convert::ConvertArgs),
+}
 
 /// Runs one command.
 pub fn run(command: Command) -> ExitCode {
-    match command {}
+    conclude(match command {
+        Command::Convert(args) => convert::run(&args),
+    })
 }
