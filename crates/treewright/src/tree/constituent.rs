@@ -4,10 +4,16 @@
 //! order of their leftmost words, and the nodes stand in post-order (children before parents, the root last).
 //! Words are not nodes; their tags belong to the sentence.
 
+mod nested;
+#[cfg(test)]
+mod tests;
+
 use std::ops::Range;
 
 use crate::ids::{NodeId, TokenIdx};
 use crate::sentence::Str;
+
+pub use nested::NestedBuilder;
 
 /// A child of a constituent: a word or another constituent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -12,7 +12,7 @@ pub use binarize::{
     BinaryKind, BinaryNode, BinaryTree, BinaryTreeBuilder, Side, binarize, binarize_tree,
     binarize_with_heads, unbinarize_tree,
 };
-pub use constituent::{Child, ConstituentTree, Node, SecondaryEdge, TreeBuilder, TreeError};
+pub use constituent::{Child, ConstituentTree, NestedBuilder, Node, SecondaryEdge, TreeBuilder, TreeError};
 pub use dependency::{Arc, DependencyTree};
 pub use functions::category;
 pub use head_rules::{Candidate, HeadRules, lexical_heads};

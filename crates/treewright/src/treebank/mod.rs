@@ -6,16 +6,21 @@
 //! This is the door: [`open`] unzips, detects the format and gives a reader; [`reader`] and [`writer`] are for a
 //! format that is known. No file is opened here: everything goes through `Read` and `Write`.
 
+mod bracket;
+mod bracket_scan;
+mod discbracket;
 mod format;
 mod gzip;
 pub mod lines;
 
 use std::io::{BufWriter, Read, Write};
 
+pub use bracket::{PennReader, PennWriter};
+pub use discbracket::{DiscbracketReader, DiscbracketWriter};
 pub use format::Format;
 
 use crate::error::{Code, Error, Result};
-use crate::sentence::Sentence;
+use crate::sentence::{Sentence, Str};
 use crate::tree::Tree;
 
 /// One sentence of a treebank, with its tree if it has one.
@@ -61,6 +66,12 @@ pub struct ReadOptions {
     pub many_roots: bool,
     /// `tokens`: is each token a `word/TAG`?
     pub tagged: bool,
+    /// Brackets: is a tree without words, or a blank line, an entry without words and tree instead of an error?
+    pub no_parse: bool,
+    /// Brackets: is `(X word)` a constituent above a word without a tag, instead of a word with the tag X?
+    pub bare_words: bool,
+    /// Export: the label of the virtual root; `TOP` if absent.
+    pub root_label: Option<Str>,
 }
 
 /// How to write.
@@ -111,8 +122,8 @@ pub fn reader<'a>(
     let inner: Box<dyn Reader + Send + 'a> = match format {
         Format::Conllu => unavailable(source),
         Format::Conllx => unavailable(source),
-        Format::Ptb => unavailable(source),
-        Format::Discbracket => unavailable(source),
+        Format::Ptb => Box::new(PennReader::new(source, options)),
+        Format::Discbracket => Box::new(DiscbracketReader::new(source, options)),
         Format::Export => unavailable(source),
         Format::Tigerxml => unavailable(source),
         Format::Alpino => unavailable(source),
@@ -144,13 +155,13 @@ fn plain_writer<'a>(
     sink: Box<dyn Write + 'a>,
     _options: &WriteOptions,
 ) -> Result<Box<dyn Writer + 'a>> {
-    let _sink = BufWriter::with_capacity(1 << 16, sink);
+    let sink = BufWriter::with_capacity(1 << 16, sink);
     match format {
+        Format::Ptb => Ok(Box::new(PennWriter::new(sink))),
+        Format::Discbracket => Ok(Box::new(DiscbracketWriter::new(sink))),
         // Each arm becomes `Ok(Box::new(XWriter::new(sink, options)))`.
         Format::Conllu
         | Format::Conllx
-        | Format::Ptb
-        | Format::Discbracket
         | Format::Export
         | Format::Tigerxml
         | Format::Json

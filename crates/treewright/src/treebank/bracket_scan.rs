@@ -1,0 +1,451 @@
+//! What the two bracket formats share: finding trees in text, and recovering after an error.
+//!
+//! The text of the tree at hand is kept, so that an error can name the line and column of anything in it.
+//!
+//! Where does a tree end whose brackets do not match? In a file with a tree on each line, a line that starts with
+//! `(` starts a tree. So it is read once some tree has been seen that fills its line, and after an error; before
+//! that, such a line may also continue a tree that is spread over lines without indentation.
+
+use std::io::Read;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use super::bracket::IS_SPECIAL;
+use super::lines::{Lines, column, is_blank};
+use super::{Entry, ReadOptions};
+use crate::error::{Code, Error, Result};
+use crate::ids::TokenIdx;
+use crate::sentence::{Sentence, Str, Token};
+use crate::tree::{NestedBuilder, TreeError};
+
+/// How a format writes its words.
+pub(super) trait LeafStyle {
+    /// How a leaf looks, for messages.
+    const EXPECTED: &'static str;
+
+    /// The position and the form of the word that is written as `text`, when `n_before` words came before it.
+    fn split(text: &str, n_before: usize) -> Option<(usize, &str)>;
+}
+
+/// An opened bracket.
+struct Open {
+    /// Where the bracket stands.
+    start: usize,
+    label: Range<usize>,
+    /// White space stands between the bracket and its label.
+    is_spaced: bool,
+    /// The number of bare words directly inside.
+    n_bare: usize,
+    /// What `NestedBuilder::close` wants to know.
+    first_child: usize,
+}
+
+/// The part of a tree that has been read.
+struct HalfTree<S> {
+    builder: NestedBuilder,
+    tokens: Vec<Token>,
+    /// For every word in the order of the file: its position in the sentence and in the text.
+    places: Vec<(usize, usize)>,
+    /// The first pair of brackets with nothing in it.
+    empty: Option<usize>,
+    bare_words: bool,
+    style: PhantomData<S>,
+}
+
+/// What a scan of the text at hand ended with.
+enum Scan {
+    TreeEnd,
+    TextEnd,
+}
+
+/// Reads trees in brackets.
+pub(super) struct BracketReader<R, S> {
+    lines: Lines<R>,
+    /// A tree without words, or a blank line, is an entry.
+    no_parse: bool,
+    /// The lines of the tree at hand, each with a line feed, and what follows on the last of them.
+    text: String,
+    /// The number of the first line in `text`.
+    first_line: usize,
+    /// The next byte to look at.
+    at: usize,
+    /// A line that starts with a bracket starts a tree.
+    line_starts_tree: bool,
+    /// Where an unfinished tree may already have ended.
+    resume: Option<usize>,
+    /// The number of brackets to be closed in the rest of a damaged tree, which is to be skipped.
+    damaged_depth: usize,
+    n_sentences: usize,
+    open: Vec<Open>,
+    tree: HalfTree<S>,
+}
+
+impl<R: Read, S: LeafStyle> BracketReader<R, S> {
+    pub(super) fn new(source: R, options: &ReadOptions) -> Self {
+        BracketReader {
+            lines: Lines::new(source),
+            no_parse: options.no_parse,
+            text: String::new(),
+            first_line: 1,
+            at: 0,
+            line_starts_tree: false,
+            resume: None,
+            damaged_depth: 0,
+            n_sentences: 0,
+            open: Vec::new(),
+            tree: HalfTree {
+                builder: NestedBuilder::default(),
+                tokens: Vec::new(),
+                places: Vec::new(),
+                empty: None,
+                bare_words: options.bare_words,
+                style: PhantomData,
+            },
+        }
+    }
+
+    /// The line that will be looked at next.
+    pub(super) fn line(&self) -> usize {
+        self.first_line + self.text.as_bytes()[..self.at].iter().filter(|&&byte| byte == b'\n').count()
+    }
+
+    pub(super) fn next(&mut self) -> Option<Result<Entry>> {
+        let result = self.next_tree().transpose()?;
+        if let Err(error) = &result {
+            self.line_starts_tree = true;
+            if !self.open.is_empty() {
+                // Who knows how many brackets were on a line that could not be read.
+                let is_known = !matches!(error.code, Code::InvalidUtf8 | Code::NulByte);
+                self.damaged_depth = if is_known { self.open.len() } else { usize::MAX / 2 };
+            }
+        }
+        self.open.clear();
+        self.tree.clear();
+        self.resume = None;
+        Some(result)
+    }
+
+    /// Reads one more line behind the text at hand; `false` at the end of the file.
+    fn read_line(&mut self) -> Result<bool> {
+        match self.lines.next_line() {
+            None => Ok(false),
+            Some(Ok(line)) => {
+                self.text.push_str(line);
+                self.text.push('\n');
+                Ok(true)
+            }
+            Some(Err(error)) => {
+                // An empty line stands for the bad one, so that later lines keep their numbers.
+                self.text.push('\n');
+                Err(error.in_sentence(self.n_sentences + usize::from(self.open.is_empty())))
+            }
+        }
+    }
+
+    /// Drops the text at hand, all of which has been looked at, and reads a line.
+    fn start_line(&mut self) -> Result<bool> {
+        self.text.clear();
+        self.at = 0;
+        self.first_line = self.lines.number() + 1;
+        self.read_line()
+    }
+
+    fn next_tree(&mut self) -> Result<Option<Entry>> {
+        if self.damaged_depth > 0 && !self.skip_damaged()? {
+            return Ok(None);
+        }
+        // The start of a tree.
+        loop {
+            match self.text.as_bytes().get(self.at) {
+                None => {
+                    if !self.start_line()? {
+                        return Ok(None);
+                    }
+                    if self.no_parse && is_blank(self.text.trim_end_matches('\n').as_bytes()) {
+                        self.at = self.text.len();
+                        self.n_sentences += 1;
+                        return Ok(Some(Entry::default()));
+                    }
+                }
+                Some(b'(') => break,
+                Some(b' ' | b'\t' | b'\r' | b'\n') => self.at += 1,
+                Some(b')') => return Err(self.stray_bracket()),
+                Some(_) => return Err(self.stray_text()),
+            }
+        }
+        self.n_sentences += 1;
+        let start = self.at;
+        loop {
+            match self.scan()? {
+                Scan::TreeEnd => break,
+                Scan::TextEnd if self.read_line()? => {}
+                Scan::TextEnd => return Err(self.unclosed(start, None)),
+            }
+        }
+        let fills_line = self.starts_line(start) && !self.text[start..self.at].contains('\n');
+        self.line_starts_tree |= fills_line;
+        self.entry(start).map(Some)
+    }
+
+    fn starts_line(&self, at: usize) -> bool {
+        at == 0 || self.text.as_bytes()[at - 1] == b'\n'
+    }
+
+    /// Goes on with the tree until it ends or the text does.
+    fn scan(&mut self) -> Result<Scan> {
+        let bytes = self.text.as_bytes();
+        let mut at = self.at;
+        loop {
+            match bytes.get(at) {
+                None => {
+                    self.at = at;
+                    return Ok(Scan::TextEnd);
+                }
+                Some(b' ' | b'\t' | b'\r' | b'\n') => at += 1,
+                Some(b'(') => {
+                    if !self.open.is_empty() && bytes[at - 1] == b'\n' {
+                        self.resume.get_or_insert(at);
+                        if self.line_starts_tree {
+                            return Err(self.unclosed(self.open[0].start, Some(at)));
+                        }
+                    }
+                    let label = at + 1..text_end(bytes, at + 1);
+                    // Nearly every bracket holds a tag, one space and a word.
+                    if bytes.get(label.end) == Some(&b' ')
+                        && !label.is_empty()
+                        && !self.open.is_empty()
+                        && !self.tree.bare_words
+                    {
+                        let word = label.end + 1..text_end(bytes, label.end + 1);
+                        if bytes.get(word.end) == Some(&b')') && !word.is_empty() {
+                            at = word.end + 1;
+                            if !self.tree.word(&self.text, word.clone(), label) {
+                                self.at = at;
+                                return Err(self.bad_leaf(word));
+                            }
+                            continue;
+                        }
+                    }
+                    let (start, first_child) = (at, self.tree.builder.n_waiting());
+                    at = label.end;
+                    self.open.push(Open { start, label, is_spaced: false, n_bare: 0, first_child });
+                }
+                Some(b')') => {
+                    let bracket = self.open.pop().expect("a tree is scanned only while a bracket is open");
+                    at += 1;
+                    let is_whole_tree = self.open.is_empty();
+                    if let Err(word) = self.tree.close(&self.text, bracket, is_whole_tree) {
+                        self.at = at;
+                        return Err(self.bad_leaf(word));
+                    }
+                    if is_whole_tree {
+                        self.at = at;
+                        return Ok(Scan::TreeEnd);
+                    }
+                }
+                Some(_) => {
+                    let word = at..text_end(bytes, at);
+                    at = word.end;
+                    let top = self.open.last_mut().expect("a tree is scanned only while a bracket is open");
+                    let has_child = self.tree.builder.n_waiting() > top.first_child;
+                    if top.label.is_empty() && !has_child {
+                        top.label = word;
+                        top.is_spaced = true;
+                        continue;
+                    }
+                    top.n_bare += 1;
+                    if !self.tree.word(&self.text, word.clone(), 0..0) {
+                        self.at = at;
+                        return Err(self.bad_leaf(word));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The finished tree, and its words in their order.
+    fn entry(&mut self, start: usize) -> Result<Entry> {
+        if self.tree.tokens.is_empty() {
+            if self.no_parse {
+                return Ok(Entry::default());
+            }
+            return Err(self.error(
+                Code::EmptyConstituent,
+                start,
+                "a tree without words; expected at least one",
+            ));
+        }
+        if let Some(empty) = self.tree.empty {
+            let message = "a constituent without words; expected at least one word in it";
+            return Err(self.error(Code::EmptyConstituent, empty, message));
+        }
+        let tree = self.tree.builder.finish().map_err(|error| self.bad_tree(&error, start))?;
+        let sentence = Sentence { tokens: self.tree.take_tokens(), ..Sentence::default() };
+        Ok(Entry { sentence, tree: Some(tree.into()) })
+    }
+
+    /// Skips the rest of a damaged tree: to its end, or to a line that starts with a bracket.
+    fn skip_damaged(&mut self) -> Result<bool> {
+        while self.damaged_depth > 0 {
+            match self.text.as_bytes().get(self.at) {
+                None => {
+                    if !self.start_line()? {
+                        return Ok(false);
+                    }
+                    if self.text.starts_with('(') {
+                        self.damaged_depth = 0;
+                    }
+                }
+                Some(b'(') if self.at > 0 && self.starts_line(self.at) => self.damaged_depth = 0,
+                Some(byte) => {
+                    match byte {
+                        b'(' => self.damaged_depth += 1,
+                        b')' => self.damaged_depth -= 1,
+                        _ => {}
+                    }
+                    self.at += 1;
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn error(&self, code: Code, at: usize, message: impl Into<String>) -> Error {
+        let before = &self.text[..at];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line = self.first_line + before.bytes().filter(|&byte| byte == b'\n').count();
+        let column = column(&self.text[line_start..], at - line_start);
+        Error::new(code, line, column, message).in_sentence(self.n_sentences)
+    }
+
+    #[cold]
+    fn bad_leaf(&self, at: Range<usize>) -> Error {
+        let message =
+            format!("{:?} where a word should stand; expected {}", &self.text[at.clone()], S::EXPECTED);
+        self.error(Code::BadIndex, at.start, message)
+    }
+
+    #[cold]
+    fn bad_tree(&self, error: &TreeError, start: usize) -> Error {
+        let n = self.tree.tokens.len();
+        match *error {
+            TreeError::TwoParents(token) => {
+                let at = self.tree.places.iter().rev().find(|place| place.0 == token.index());
+                let message = format!("word {} stands in the tree twice; expected once", token.index());
+                self.error(Code::TwoParents, at.map_or(start, |place| place.1), message)
+            }
+            TreeError::Unattached(token) => {
+                let message = format!(
+                    "word {} is missing; expected the words 0 to {} in a tree of {n} words",
+                    token.index(),
+                    n - 1
+                );
+                let outside = self.tree.places.iter().find(|place| place.0 >= n);
+                self.error(Code::MissingWord, outside.map_or(start, |place| place.1), message)
+            }
+            _ => self.error(Code::Unbalanced, start, error.to_string()),
+        }
+    }
+
+    /// The tree that starts at `start` is not closed where the next one starts, or at the end.
+    #[cold]
+    fn unclosed(&mut self, start: usize, next: Option<usize>) -> Error {
+        let (n, s) = (self.open.len(), if self.open.len() == 1 { "" } else { "s" });
+        let place = if next.is_some() { "where the next tree starts" } else { "at the end of the file" };
+        let message = format!("{n} bracket{s} not closed {place}; expected as many `)` as `(`");
+        let error = self.error(Code::Unbalanced, start, message);
+        // Go on with the line that may have been a tree of its own.
+        self.at = self.resume.unwrap_or(self.text.len());
+        self.open.clear();
+        error
+    }
+
+    #[cold]
+    fn stray_bracket(&mut self) -> Error {
+        let error = self.error(Code::Unbalanced, self.at, "a `)` that closes nothing; expected `(`");
+        self.skip_while(|byte| byte == b')' || byte.is_ascii_whitespace());
+        error
+    }
+
+    #[cold]
+    fn stray_text(&mut self) -> Error {
+        let text = &self.text[self.at..text_end(self.text.as_bytes(), self.at)];
+        let shown: String = text.chars().take(20).collect();
+        let message = format!("{shown:?} outside of any tree; expected `(`");
+        let error = self.error(Code::ExpectedBracket, self.at, message).in_sentence(self.n_sentences + 1);
+        self.skip_while(|byte| byte != b'(');
+        error
+    }
+
+    fn skip_while(&mut self, skip: impl Fn(u8) -> bool) {
+        self.at += self.text.as_bytes()[self.at..].iter().take_while(|&&byte| skip(byte)).count();
+    }
+}
+
+impl<S: LeafStyle> HalfTree<S> {
+    fn clear(&mut self) {
+        self.builder.clear();
+        self.tokens.clear();
+        self.places.clear();
+        self.empty = None;
+    }
+
+    /// Adds one word; `false` if it is not written as it should be.
+    #[inline]
+    fn word(&mut self, text: &str, word: Range<usize>, tag: Range<usize>) -> bool {
+        let start = word.start;
+        let Some((position, form)) = S::split(&text[word], self.tokens.len()) else { return false };
+        self.builder.token(TokenIdx::new(position));
+        self.places.push((position, start));
+        self.tokens.push(Token::new(form, &text[tag]));
+        true
+    }
+
+    /// Adds what an opened bracket turns out to be once it is closed. The error is a word that is not written as it
+    /// should be.
+    fn close(&mut self, text: &str, bracket: Open, is_whole_tree: bool) -> Result<(), Range<usize>> {
+        let Open { start, label, is_spaced, n_bare, first_child } = bracket;
+        let n_children = self.builder.n_waiting() - first_child;
+        if n_children == 0 && is_spaced {
+            // `( word)`
+            if !self.word(text, label.clone(), 0..0) {
+                return Err(label);
+            }
+            if is_whole_tree {
+                self.builder.close(first_child, Str::default());
+            }
+        } else if n_children == 0 {
+            self.empty.get_or_insert(start);
+        } else if n_children == 1 && n_bare == 1 && !is_whole_tree && !self.bare_words {
+            let word = self.tokens.last_mut().expect("a bare word is a word");
+            word.tag = Str::from(&text[label]);
+        } else {
+            self.builder.close(first_child, Str::from(&text[label]));
+        }
+        Ok(())
+    }
+
+    /// The words in the order of the sentence, once the tree has been checked.
+    fn take_tokens(&mut self) -> Vec<Token> {
+        let mut tokens = std::mem::take(&mut self.tokens);
+        // Each swap puts one word in its place.
+        for i in 0..tokens.len() {
+            while self.places[i].0 != i {
+                let to = self.places[i].0;
+                tokens.swap(i, to);
+                self.places.swap(i, to);
+            }
+        }
+        tokens
+    }
+}
+
+/// The end of the text that starts at `from`.
+#[inline]
+fn text_end(bytes: &[u8], from: usize) -> usize {
+    let mut at = from;
+    while at < bytes.len() && !IS_SPECIAL[bytes[at] as usize] {
+        at += 1;
+    }
+    at
+}
