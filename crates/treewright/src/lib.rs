@@ -8,6 +8,7 @@ pub(crate) mod laws;
 pub mod oracle;
 pub mod rng;
 pub mod sentence;
+pub mod stats;
 pub mod system;
 pub mod systems;
 pub mod tree;

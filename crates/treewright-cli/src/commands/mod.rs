@@ -2,6 +2,7 @@
 //! (2, for usage, is clap's).
 
 mod convert;
+mod stats;
 
 use std::process::ExitCode;
 
@@ -13,11 +14,13 @@ use crate::io::conclude;
 #[derive(Subcommand)]
 pub enum Command {
     Convert(convert::ConvertArgs),
+    Stats(stats::StatsArgs),
 }
 
 /// Runs one command.
 pub fn run(command: Command) -> ExitCode {
     conclude(match command {
         Command::Convert(args) => convert::run(&args),
+        Command::Stats(args) => stats::run(&args),
     })
 }

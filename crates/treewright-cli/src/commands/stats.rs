@@ -1,0 +1,50 @@
+//! `treewright stats`: what is in a treebank.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Args;
+use treewright::Result;
+use treewright::stats::Stats;
+
+use crate::io::{Output, ReadArgs, Skipping, for_each_entry};
+
+/// Count what is in a treebank: sizes, labels, non-projectivity, discontinuity, unary chains
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  treewright stats train.conllu dev.conllu
+  treewright stats train.export.gz --json | jq .discontinuous")]
+pub struct StatsArgs {
+    /// The treebanks (`-` for stdin); several are counted together
+    #[arg(default_value = "-")]
+    files: Vec<String>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Write here instead of stdout
+    #[arg(long, short)]
+    output: Option<String>,
+
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+pub fn run(args: &StatsArgs) -> Result<ExitCode> {
+    let mut stats = Stats::new();
+    let mut skipping = Skipping::new(args.read.on_error);
+    for_each_entry(&args.files, &args.read, &mut skipping, |entry, _| {
+        stats.add(&entry);
+        Ok(())
+    })?;
+    let mut output = Output::create(args.output.as_deref())?;
+    if args.json {
+        writeln!(output, "{:#}", stats.json())?;
+    } else {
+        write!(output, "{}", stats.text())?;
+    }
+    output.finish()?;
+    Ok(skipping.report())
+}
