@@ -5,17 +5,36 @@
 //!
 //! This is the door: [`open`] unzips, detects the format and gives a reader; [`reader`] and [`writer`] are for a
 //! format that is known. No file is opened here: everything goes through `Read` and `Write`.
+//!
+//! ```
+//! use treewright::treebank::{self, Format, ReadOptions, WriteOptions};
+//!
+//! let text = "1\tSleep\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n";
+//! let mut out = Vec::new();
+//! let mut writer = treebank::writer(Format::Conllu, &mut out, &WriteOptions::default())?;
+//! for entry in treebank::open(text.as_bytes(), &ReadOptions::default())?.reader {
+//!     writer.write(&entry?)?;
+//! }
+//! writer.finish()?;
+//! drop(writer);
+//! assert_eq!(out, text.as_bytes());
+//! # Ok::<(), treewright::Error>(())
+//! ```
 
 mod bracket;
 mod bracket_scan;
+mod conllu;
 mod discbracket;
 mod format;
 mod gzip;
 pub mod lines;
+#[cfg(test)]
+mod random;
 
 use std::io::{BufWriter, Read, Write};
 
 pub use bracket::{PennReader, PennWriter};
+pub use conllu::{ConlluReader, ConlluWriter};
 pub use discbracket::{DiscbracketReader, DiscbracketWriter};
 pub use format::Format;
 
@@ -120,8 +139,8 @@ pub fn reader<'a>(
     options: &ReadOptions,
 ) -> Box<dyn Reader + Send + 'a> {
     let inner: Box<dyn Reader + Send + 'a> = match format {
-        Format::Conllu => unavailable(source),
-        Format::Conllx => unavailable(source),
+        Format::Conllu => Box::new(ConlluReader::new(source, options)),
+        Format::Conllx => Box::new(ConlluReader::conllx(source, options)),
         Format::Ptb => Box::new(PennReader::new(source, options)),
         Format::Discbracket => Box::new(DiscbracketReader::new(source, options)),
         Format::Export => unavailable(source),
@@ -156,19 +175,17 @@ fn plain_writer<'a>(
     _options: &WriteOptions,
 ) -> Result<Box<dyn Writer + 'a>> {
     let sink = BufWriter::with_capacity(1 << 16, sink);
+    let unavailable = || Error::new(Code::UnknownFormat, 0, 0, format!("{format} cannot be written yet"));
     match format {
+        Format::Conllu => Ok(Box::new(ConlluWriter::new(sink))),
+        Format::Conllx => Ok(Box::new(ConlluWriter::conllx(sink))),
         Format::Ptb => Ok(Box::new(PennWriter::new(sink))),
         Format::Discbracket => Ok(Box::new(DiscbracketWriter::new(sink))),
-        // Each arm becomes `Ok(Box::new(XWriter::new(sink, options)))`.
-        Format::Conllu
-        | Format::Conllx
-        | Format::Export
-        | Format::Tigerxml
-        | Format::Json
-        | Format::Text
-        | Format::Tokens => {
-            Err(Error::new(Code::UnknownFormat, 0, 0, format!("{format} cannot be written yet")))
-        }
+        Format::Export => Err(unavailable()),
+        Format::Tigerxml => Err(unavailable()),
+        Format::Json => Err(unavailable()),
+        Format::Text => Err(unavailable()),
+        Format::Tokens => Err(unavailable()),
         Format::Alpino => Err(Error::new(Code::UnknownFormat, 0, 0, "alpino can be read but not written")),
     }
 }
