@@ -238,6 +238,42 @@ impl Forest {
         })
     }
 
+    /// Appends a continuous constituent over the top `count` items of a stack, the deepest of them leftmost, with
+    /// `first` to their left if it is given. Its head is that of its leftmost child.
+    pub fn push_reduction(
+        &mut self,
+        label: LabelId,
+        first: Option<NodeId>,
+        top: Option<CellId>,
+        count: usize,
+    ) -> NodeId {
+        let start = self.children.len();
+        let mut at = top;
+        for _ in 0..count {
+            let cell = *self.cell(at.expect("the stack holds the children"));
+            self.children.push(cell.node);
+            at = cell.below;
+        }
+        self.children.extend(first);
+        self.children[start..].reverse();
+        let (first, last) = (self.children[start], self.children[self.children.len() - 1]);
+        let Node { head, left, .. } = *self.node(first);
+        self.push_node(Node {
+            kind: Kind::Constituent,
+            label: Some(label),
+            head,
+            left,
+            right: self.node(last).right,
+            first: Some(first),
+            last: Some(last),
+            n_left: (self.children.len() - start) as u32,
+            n_right: 0,
+            children: start as u32,
+            before: None,
+            newest: None,
+        })
+    }
+
     /// Appends an opening of a constituent that starts at `left`.
     pub fn push_opening(&mut self, label: LabelId, left: TokenIdx, at: TokenIdx) -> NodeId {
         self.push_node(Node {

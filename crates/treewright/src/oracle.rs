@@ -2,7 +2,7 @@
 
 use crate::forest::Forest;
 use crate::ids::ActionId;
-use crate::system::{ActionSet, TransitionSystem, Underivable};
+use crate::system::{ActionSet, Registered, TransitionSystem, Underivable};
 
 /// Says which actions lead to the best trees still reachable. Made per sentence from the gold tree.
 ///
@@ -10,6 +10,12 @@ use crate::system::{ActionSet, TransitionSystem, Underivable};
 /// is how much it raises the loss. Callers follow one walk: they call `advance` for every action they take, so an
 /// oracle may keep books; to branch, clone the oracle.
 pub trait Oracle<S: TransitionSystem>: Clone {
+    /// The oracle for one gold tree.
+    ///
+    /// # Errors
+    /// When the system cannot derive the tree.
+    fn for_gold(system: &S, gold: &S::Tree) -> Result<Self, Underivable>;
+
     /// The loss of the configuration; `None` where this oracle does not define one (a static oracle off its path).
     fn loss(&mut self, system: &S, forest: &Forest, state: &S::State) -> Option<u32>;
 
@@ -55,14 +61,6 @@ pub struct StaticOracle {
 }
 
 impl StaticOracle {
-    /// The oracle for one gold tree.
-    ///
-    /// # Errors
-    /// When the system cannot derive the tree.
-    pub fn new<S: TransitionSystem>(system: &S, gold: &S::Tree) -> Result<Self, Underivable> {
-        Ok(Self::from_actions(system.derive(gold)?))
-    }
-
     /// The oracle for a derivation already at hand.
     pub fn from_actions(actions: Vec<ActionId>) -> Self {
         StaticOracle { actions, taken: Some(0) }
@@ -75,6 +73,10 @@ impl StaticOracle {
 }
 
 impl<S: TransitionSystem> Oracle<S> for StaticOracle {
+    fn for_gold(system: &S, gold: &S::Tree) -> Result<Self, Underivable> {
+        Ok(Self::from_actions(system.derive(gold)?))
+    }
+
     fn loss(&mut self, _system: &S, _forest: &Forest, _state: &S::State) -> Option<u32> {
         self.taken.map(|_| 0)
     }
@@ -99,5 +101,143 @@ impl<S: TransitionSystem> Oracle<S> for StaticOracle {
 
     fn may_follow(&self, _system: &S, _forest: &Forest, _state: &S::State, _action: ActionId) -> bool {
         false
+    }
+}
+
+/// The kinds of oracle a user can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OracleKind {
+    /// The gold derivation.
+    Static,
+    /// The exact dynamic oracle.
+    Dynamic,
+    /// The dynamic oracle as its paper prints it.
+    Paper,
+}
+
+impl OracleKind {
+    /// Every kind.
+    pub const ALL: &[OracleKind] = &[OracleKind::Static, OracleKind::Dynamic, OracleKind::Paper];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            OracleKind::Static => "static",
+            OracleKind::Dynamic => "dynamic",
+            OracleKind::Paper => "paper",
+        }
+    }
+
+    /// Does the system have an oracle of this kind?
+    pub fn exists_for<S: Registered>(self) -> bool {
+        match self {
+            OracleKind::Static => true,
+            OracleKind::Dynamic => S::HAS_DYNAMIC,
+            OracleKind::Paper => S::HAS_PAPER,
+        }
+    }
+}
+
+impl std::fmt::Display for OracleKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl std::str::FromStr for OracleKind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        OracleKind::ALL
+            .iter()
+            .copied()
+            .find(|kind| kind.name() == name)
+            .ok_or_else(|| format!("there is no oracle {name:?}; there are static, dynamic, paper"))
+    }
+}
+
+/// An oracle of a kind chosen at run time, so that trainers need no type parameter for it.
+#[derive(Debug)]
+pub enum AnyOracle<S: Registered> {
+    /// The gold derivation.
+    Static(StaticOracle),
+    /// The exact dynamic oracle.
+    Dynamic(S::Dynamic),
+    /// The dynamic oracle as printed.
+    Paper(S::Paper),
+}
+
+impl<S: Registered> Clone for AnyOracle<S> {
+    fn clone(&self) -> Self {
+        match self {
+            AnyOracle::Static(oracle) => AnyOracle::Static(oracle.clone()),
+            AnyOracle::Dynamic(oracle) => AnyOracle::Dynamic(oracle.clone()),
+            AnyOracle::Paper(oracle) => AnyOracle::Paper(oracle.clone()),
+        }
+    }
+}
+
+impl<S: Registered> AnyOracle<S> {
+    /// The oracle of this kind for one gold tree; a kind that the system lacks (`OracleKind::exists_for`) is the
+    /// static one.
+    ///
+    /// # Errors
+    /// When the system cannot derive the tree.
+    pub fn new(kind: OracleKind, system: &S, gold: &S::Tree) -> Result<Self, Underivable> {
+        Ok(match kind {
+            OracleKind::Dynamic if S::HAS_DYNAMIC => AnyOracle::Dynamic(S::Dynamic::for_gold(system, gold)?),
+            OracleKind::Paper if S::HAS_PAPER => AnyOracle::Paper(S::Paper::for_gold(system, gold)?),
+            _ => AnyOracle::Static(StaticOracle::for_gold(system, gold)?),
+        })
+    }
+}
+
+macro_rules! each {
+    ($any:expr, $oracle:ident => $call:expr) => {
+        match $any {
+            AnyOracle::Static($oracle) => $call,
+            AnyOracle::Dynamic($oracle) => $call,
+            AnyOracle::Paper($oracle) => $call,
+        }
+    };
+}
+
+impl<S: Registered> Oracle<S> for AnyOracle<S> {
+    fn for_gold(system: &S, gold: &S::Tree) -> Result<Self, Underivable> {
+        AnyOracle::new(OracleKind::Dynamic, system, gold)
+    }
+
+    fn loss(&mut self, system: &S, forest: &Forest, state: &S::State) -> Option<u32> {
+        each!(self, oracle => oracle.loss(system, forest, state))
+    }
+
+    fn loss_after(
+        &mut self,
+        system: &S,
+        forest: &mut Forest,
+        state: &S::State,
+        action: ActionId,
+    ) -> Option<u32> {
+        each!(self, oracle => oracle.loss_after(system, forest, state, action))
+    }
+
+    fn optimal(
+        &mut self,
+        system: &S,
+        forest: &mut Forest,
+        state: &S::State,
+        legal: &ActionSet,
+        out: &mut ActionSet,
+    ) {
+        each!(self, oracle => oracle.optimal(system, forest, state, legal, out));
+    }
+
+    fn advance(&mut self, system: &S, forest: &Forest, state: &S::State, action: ActionId) {
+        each!(self, oracle => oracle.advance(system, forest, state, action));
+    }
+
+    fn may_follow(&self, system: &S, forest: &Forest, state: &S::State, action: ActionId) -> bool {
+        each!(self, oracle => oracle.may_follow(system, forest, state, action))
     }
 }

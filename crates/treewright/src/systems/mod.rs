@@ -1,1 +1,9 @@
 //! The transition systems, one file each: actions, legality, effect, derivation, oracle, laws.
+
+pub mod in_order;
+mod labels;
+pub mod top_down;
+#[cfg(test)]
+pub(crate) mod trees;
+
+pub use labels::Labels;

@@ -7,6 +7,7 @@ mod constituent;
 mod dependency;
 mod functions;
 mod head_rules;
+mod prepare;
 
 pub use binarize::{
     BinaryKind, BinaryNode, BinaryTree, BinaryTreeBuilder, Side, binarize, binarize_tree,
@@ -16,6 +17,7 @@ pub use constituent::{Child, ConstituentTree, NestedBuilder, Node, SecondaryEdge
 pub use dependency::{Arc, DependencyTree};
 pub use functions::category;
 pub use head_rules::{Candidate, HeadRules, lexical_heads};
+pub use prepare::{ParserTree, Preparation, Preparer, Unaries};
 
 /// A finished tree of either kind.
 #[derive(Clone, Debug, PartialEq, Eq)]

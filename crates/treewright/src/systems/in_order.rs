@@ -1,0 +1,290 @@
+//! In-order constituent parsing: a non-terminal is opened after its first child (Liu and Zhang 2017; the notation and
+//! figures 4 and 5 of Fernández-González and Gómez-Rodríguez 2018).
+//!
+//! Deviations: the treebank's longest unary chain bounds the unary constituents above one item, so that every walk
+//! ends. The bound comes from the trees the system is made for, so it makes none of them underivable.
+
+use serde::{Deserialize, Serialize};
+
+use crate::forest::{Forest, Kind, View};
+use crate::ids::{ActionId, CellId, LabelId, StepId, TokenIdx};
+use crate::sentence::Sentence;
+use crate::system::{ActionSet, SystemOptions, TransitionSystem, Underivable};
+use crate::systems::labels::{self, Labels};
+use crate::tree::{Child, ConstituentTree};
+
+/// The in-order system.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InOrder {
+    labels: Labels,
+    /// The longest chain of unary constituents above one item; `None` is no limit.
+    max_unary: Option<u32>,
+}
+
+/// One configuration.
+#[derive(Clone, Copy, Debug)]
+pub struct State {
+    pub(super) stack: Option<CellId>,
+    pub(super) next: TokenIdx,
+    /// Openings on the stack.
+    pub(super) n_open: u32,
+    /// Unary constituents at the top of the topmost word or constituent.
+    pub(super) n_unary: u32,
+    /// Is the top of the stack an opening?
+    pub(super) is_fresh: bool,
+    pub(super) is_finished: bool,
+    past: Option<StepId>,
+}
+
+/// The transitions, in the order of their ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// **Legal** while words remain and something is open, or the stack is empty. **Effect** pushes b0. **Cost** gold
+    /// constituents that should have been opened or closed before b0.
+    Shift,
+    /// **Legal** when s0 is a word or a constituent and the limit allows it. **Effect** pushes the opening of a
+    /// constituent whose first child is s0. **Cost** 1 if the smallest gold constituent still to be built that starts
+    /// with s0 has another label.
+    Open(LabelId),
+    /// **Legal** when something is open (directly after NT: a unary constituent). **Effect** closes the topmost
+    /// opening over everything above it and the item below it. **Cost** the constituent, if it is not gold, and the
+    /// gold ones it stands in the way of.
+    Reduce,
+    /// **Legal** when one constituent covers all words. **Effect** ends the parse. **Cost** gold constituents above
+    /// s0 that were not built.
+    Finish,
+}
+
+impl InOrder {
+    /// A system with these labels; `max_unary` bounds unary chains (at least one is always allowed).
+    pub fn with_labels(labels: Labels, max_unary: Option<u32>) -> Self {
+        InOrder { labels, max_unary: max_unary.map(|max| max.max(1)) }
+    }
+
+    /// Its labels.
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    /// What an id stands for.
+    #[inline]
+    pub fn decode(&self, action: ActionId) -> Action {
+        match action.index() {
+            0 => Action::Shift,
+            i if i <= self.labels.len() => Action::Open(LabelId::new(i - 1)),
+            i if i == self.labels.len() + 1 => Action::Reduce,
+            _ => Action::Finish,
+        }
+    }
+
+    /// The id of an action.
+    #[inline]
+    pub fn encode(&self, action: Action) -> ActionId {
+        ActionId::new(match action {
+            Action::Shift => 0,
+            Action::Open(label) => label.index() + 1,
+            Action::Reduce => self.labels.len() + 1,
+            Action::Finish => self.labels.len() + 2,
+        })
+    }
+}
+
+impl TransitionSystem for InOrder {
+    type Tree = ConstituentTree;
+    type State = State;
+
+    fn from_trees<'a>(trees: impl Iterator<Item = &'a ConstituentTree>, _options: &SystemOptions) -> Self {
+        let mut labels = Labels::default();
+        let mut max_unary = 1;
+        for tree in trees {
+            labels.add_tree(tree);
+            max_unary = longest_chain(tree).max(max_unary);
+        }
+        InOrder::with_labels(labels, Some(max_unary))
+    }
+
+    fn n_actions(&self) -> usize {
+        self.labels.len() + 3
+    }
+
+    fn name(&self, action: ActionId) -> String {
+        match self.decode(action) {
+            Action::Shift => "SH".to_owned(),
+            Action::Open(label) => format!("NT-{}", self.labels.name(label)),
+            Action::Reduce => "RE".to_owned(),
+            Action::Finish => "FI".to_owned(),
+        }
+    }
+
+    fn action(&self, name: &str) -> Option<ActionId> {
+        let action = match name {
+            "SH" => Action::Shift,
+            "RE" => Action::Reduce,
+            "FI" => Action::Finish,
+            _ => Action::Open(self.labels.get(name.strip_prefix("NT-")?)?),
+        };
+        Some(self.encode(action))
+    }
+
+    fn start(&self, forest: &mut Forest, sentence: &Sentence) -> State {
+        forest.start(sentence.len(), false);
+        State {
+            stack: None,
+            next: TokenIdx::new(0),
+            n_open: 0,
+            n_unary: 0,
+            is_fresh: false,
+            is_finished: false,
+            past: None,
+        }
+    }
+
+    fn is_final(&self, _forest: &Forest, state: &State) -> bool {
+        state.is_finished
+    }
+
+    fn legal(&self, forest: &Forest, state: &State, out: &mut ActionSet) {
+        out.reset(self.n_actions());
+        if state.is_finished {
+            return;
+        }
+        let words_left = state.next.index() < forest.n_tokens();
+        let chain_may_grow = self.max_unary.is_none_or(|max| state.n_unary < max);
+        // A word on a lone finished item could never be joined with it.
+        if words_left && (state.stack.is_none() || state.n_open > 0) {
+            out.insert(self.encode(Action::Shift));
+        }
+        // An opening that may neither be closed at once nor take a word would be a dead end.
+        if !state.is_fresh && state.stack.is_some() && (words_left || chain_may_grow) {
+            out.insert_range(1, 1 + self.labels.len());
+        }
+        if state.n_open > 0 && (!state.is_fresh || chain_may_grow) {
+            out.insert(self.encode(Action::Reduce));
+        }
+        if !words_left
+            && state.n_open == 0
+            && state.stack.is_some_and(|s0| forest.node(forest.cell(s0).node).kind == Kind::Constituent)
+        {
+            out.insert(self.encode(Action::Finish));
+        }
+    }
+
+    fn apply(&self, forest: &mut Forest, state: &State, action: ActionId) -> State {
+        let past = Some(forest.push_step(action, state.past));
+        match self.decode(action) {
+            Action::Shift => {
+                let word = forest.leaf(state.next);
+                let stack = Some(forest.push_cell(word, state.stack));
+                let next = labels::behind(state.next);
+                State { stack, next, n_unary: 0, is_fresh: false, past, ..*state }
+            }
+            Action::Open(label) => {
+                let s0 = state.stack.expect("NT is legal only above an item");
+                let left = forest.node(forest.cell(s0).node).left;
+                let opening = forest.push_opening(label, left, state.next);
+                let stack = Some(forest.push_cell(opening, state.stack));
+                State { stack, n_open: state.n_open + 1, is_fresh: true, past, ..*state }
+            }
+            Action::Reduce => {
+                let (mut at, mut count) = (state.stack, 0);
+                let opening = loop {
+                    let cell = *forest.cell(at.expect("RE is legal only above an opening"));
+                    at = cell.below;
+                    if forest.node(cell.node).kind == Kind::Opening {
+                        break cell.node;
+                    }
+                    count += 1;
+                };
+                let first = *forest.cell(at.expect("an opening stands on its first child"));
+                let label = forest.node(opening).label.expect("an opening has a label");
+                let node = forest.push_reduction(label, Some(first.node), state.stack, count);
+                let stack = Some(forest.push_cell(node, first.below));
+                let n_unary = if count == 0 { state.n_unary + 1 } else { 0 };
+                State { stack, n_open: state.n_open - 1, n_unary, is_fresh: false, past, ..*state }
+            }
+            Action::Finish => State { is_finished: true, past, ..*state },
+        }
+    }
+
+    fn view(&self, state: &State) -> View {
+        View {
+            stack: state.stack,
+            deque_top: None,
+            deque: None,
+            n_deque: 0,
+            buffer: None,
+            next: state.next,
+            past: state.past,
+        }
+    }
+
+    fn tree(&self, forest: &Forest, state: &State) -> ConstituentTree {
+        let top = state.stack.expect("a final state has one constituent");
+        self.labels.tree(forest, forest.cell(top).node)
+    }
+
+    fn derive(&self, gold: &ConstituentTree) -> Result<Vec<ActionId>, Underivable> {
+        labels::continuous(gold)?;
+        let chain = longest_chain(gold);
+        if let Some(max) = self.max_unary
+            && chain > max
+        {
+            return Err(Underivable(format!("a unary chain of {chain} is longer than the limit, {max}")));
+        }
+        enum Todo {
+            Visit(Child),
+            Open(LabelId),
+            Close,
+        }
+        let mut actions = Vec::with_capacity(gold.n_tokens() + 2 * gold.n_nodes() + 1);
+        let mut todo = vec![Todo::Visit(Child::Node(gold.root()))];
+        while let Some(item) = todo.pop() {
+            match item {
+                Todo::Visit(Child::Token(_)) => actions.push(self.encode(Action::Shift)),
+                Todo::Visit(Child::Node(node)) => {
+                    let label = self.labels.id(&gold.node(node).label)?;
+                    let (&first, rest) =
+                        gold.children(node).split_first().expect("every constituent has a child");
+                    todo.push(Todo::Close);
+                    todo.extend(rest.iter().rev().map(|&child| Todo::Visit(child)));
+                    todo.push(Todo::Open(label));
+                    todo.push(Todo::Visit(first));
+                }
+                Todo::Open(label) => actions.push(self.encode(Action::Open(label))),
+                Todo::Close => actions.push(self.encode(Action::Reduce)),
+            }
+        }
+        actions.push(self.encode(Action::Finish));
+        Ok(actions)
+    }
+
+    /// `n - 1` constituents at most have several children; every word and every one of these carries a unary chain
+    /// at most; every constituent takes two steps, every word one, and FI one.
+    fn max_steps(&self, n_tokens: usize) -> usize {
+        match self.max_unary {
+            Some(max) => {
+                let several = n_tokens.saturating_sub(1);
+                let unary = (n_tokens + several).saturating_mul(max as usize);
+                several.saturating_add(unary).saturating_mul(2).saturating_add(n_tokens + 1)
+            }
+            None => usize::MAX,
+        }
+    }
+}
+
+/// The longest chain of constituents with one child.
+fn longest_chain(tree: &ConstituentTree) -> u32 {
+    let mut chains = vec![0; tree.n_nodes()];
+    for (id, _) in tree.nodes() {
+        // Children come before their parents.
+        chains[id.index()] = match tree.children(id) {
+            [Child::Node(child)] => chains[child.index()] + 1,
+            [Child::Token(_)] => 1,
+            _ => 0,
+        };
+    }
+    chains.into_iter().max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

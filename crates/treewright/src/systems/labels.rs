@@ -1,0 +1,153 @@
+//! A system's table of constituent labels or relations, and what the constituent systems share around it.
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use crate::forest::{Forest, Kind};
+use crate::ids::{LabelId, NodeId, TokenIdx};
+use crate::sentence::Str;
+use crate::system::Underivable;
+use crate::tree::{Child, ConstituentTree, TreeBuilder};
+
+/// Labels and their ids, in the order in which they were added.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<Str>", into = "Vec<Str>")]
+pub struct Labels {
+    names: Vec<Str>,
+    ids: FxHashMap<Str, LabelId>,
+}
+
+impl From<Vec<Str>> for Labels {
+    fn from(names: Vec<Str>) -> Self {
+        names.iter().collect()
+    }
+}
+
+impl From<Labels> for Vec<Str> {
+    fn from(labels: Labels) -> Self {
+        labels.names
+    }
+}
+
+impl<T: AsRef<str>> FromIterator<T> for Labels {
+    fn from_iter<I: IntoIterator<Item = T>>(names: I) -> Self {
+        let mut labels = Labels::default();
+        for name in names {
+            labels.add(name.as_ref());
+        }
+        labels
+    }
+}
+
+impl Labels {
+    /// The id of a label, which is added if it is new.
+    pub fn add(&mut self, name: &str) -> LabelId {
+        if let Some(&id) = self.ids.get(name) {
+            return id;
+        }
+        let id = LabelId::new(self.names.len());
+        self.names.push(name.into());
+        self.ids.insert(name.into(), id);
+        id
+    }
+
+    /// Adds the labels of a tree, parents before children and from left to right.
+    pub fn add_tree(&mut self, tree: &ConstituentTree) {
+        let mut todo = vec![tree.root()];
+        while let Some(id) = todo.pop() {
+            self.add(&tree.node(id).label);
+            todo.extend(tree.children(id).iter().rev().filter_map(|child| match child {
+                Child::Node(node) => Some(*node),
+                Child::Token(_) => None,
+            }));
+        }
+    }
+
+    /// The id of a label, if it is there.
+    pub fn get(&self, name: &str) -> Option<LabelId> {
+        self.ids.get(name).copied()
+    }
+
+    /// The id of a label.
+    ///
+    /// # Errors
+    /// When it is not there.
+    pub fn id(&self, name: &str) -> Result<LabelId, Underivable> {
+        self.get(name)
+            .ok_or_else(|| Underivable(format!("the label {name} is not among the system's labels")))
+    }
+
+    /// The text of a label.
+    pub fn name(&self, label: LabelId) -> &str {
+        &self.names[label.index()]
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The labels in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.names.iter().map(Str::as_str)
+    }
+
+    /// The tree whose root is a finished constituent of the forest.
+    pub(crate) fn tree(&self, forest: &Forest, root: NodeId) -> ConstituentTree {
+        let mut builder = TreeBuilder::with_tokens(forest.n_tokens());
+        let mut todo = vec![(root, None)];
+        while let Some((id, parent)) = todo.pop() {
+            let node = forest.node(id);
+            let child = if node.kind == Kind::Word {
+                Child::Token(node.left)
+            } else {
+                let new = builder.node(self.name(node.label.expect("a constituent has a label")));
+                todo.extend(forest.children(id).iter().map(|&child| (child, Some(new))));
+                Child::Node(new)
+            };
+            if let Some(parent) = parent {
+                builder.attach(child, parent);
+            }
+        }
+        builder.finish().expect("a finished parse is a tree over all words")
+    }
+}
+
+/// Refuses trees with a gap.
+pub(crate) fn continuous(tree: &ConstituentTree) -> Result<(), Underivable> {
+    match tree.nodes().find(|(_, node)| node.is_discontinuous()) {
+        None => Ok(()),
+        Some((_, node)) => {
+            let (first, last) = (node.leftmost().index() + 1, node.rightmost().index() + 1);
+            let label = &node.label;
+            Err(Underivable(format!("{label} (from word {first} to word {last}) is discontinuous")))
+        }
+    }
+}
+
+/// The place behind a word.
+pub(crate) fn behind(token: TokenIdx) -> TokenIdx {
+    TokenIdx::new(token.index() + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_survives_serde_and_keeps_its_order() {
+        let labels: Labels = ["S", "NP", "S", "A"].into_iter().collect();
+        assert_eq!(labels.iter().collect::<Vec<_>>(), ["S", "NP", "A"]);
+        let text = serde_json::to_string(&labels).unwrap();
+        assert_eq!(text, r#"["S","NP","A"]"#);
+        let again: Labels = serde_json::from_str(&text).unwrap();
+        assert_eq!(again, labels);
+        assert_eq!(again.get("A"), Some(LabelId::new(2)));
+        assert!(again.id("X").is_err());
+    }
+}

@@ -1,0 +1,236 @@
+//! Top-down constituent parsing: a non-terminal is opened before its first child (Dyer et al. 2016; the notation and
+//! figures 2 and 3 of Fernández-González and Gómez-Rodríguez 2018).
+//!
+//! Deviations: the treebank's longest run of openings bounds the openings in a row, so that every walk ends. The
+//! bound comes from the trees the system is made for, so it makes none of them underivable.
+
+use serde::{Deserialize, Serialize};
+
+use crate::forest::{Forest, Kind, View};
+use crate::ids::{ActionId, CellId, LabelId, StepId, TokenIdx};
+use crate::sentence::Sentence;
+use crate::system::{ActionSet, SystemOptions, TransitionSystem, Underivable};
+use crate::systems::labels::{self, Labels};
+use crate::tree::{Child, ConstituentTree};
+
+/// The top-down system.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TopDown {
+    labels: Labels,
+    /// How many non-terminals may be opened in a row; `None` is no limit.
+    max_openings: Option<u32>,
+}
+
+/// One configuration.
+#[derive(Clone, Copy, Debug)]
+pub struct State {
+    pub(super) stack: Option<CellId>,
+    pub(super) next: TokenIdx,
+    /// Openings on the stack.
+    pub(super) n_open: u32,
+    /// Openings on top of the stack, above the last word or constituent.
+    pub(super) n_fresh: u32,
+    past: Option<StepId>,
+}
+
+/// The transitions, in the order of their ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// **Legal** while words remain and something is open. **Effect** pushes b0. **Cost** gold constituents that
+    /// start at b0 and were not opened.
+    Shift,
+    /// **Legal** while words remain and the limit allows it. **Effect** pushes the opening of a constituent that
+    /// starts at b0. **Cost** 1 if no gold constituent with this label starts there; more if it must end where
+    /// another one should.
+    Open(LabelId),
+    /// **Legal** when the top is not an opening, and something else is open or no words remain. **Effect** closes
+    /// the topmost opening over everything above it. **Cost** the constituent, if it is not gold, and the gold ones
+    /// it stands in the way of.
+    Reduce,
+}
+
+impl TopDown {
+    /// A system with these labels; `max_openings` bounds the openings in a row (at least one is always allowed).
+    pub fn with_labels(labels: Labels, max_openings: Option<u32>) -> Self {
+        TopDown { labels, max_openings: max_openings.map(|max| max.max(1)) }
+    }
+
+    /// Its labels.
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    /// What an id stands for.
+    #[inline]
+    pub fn decode(&self, action: ActionId) -> Action {
+        match action.index() {
+            0 => Action::Shift,
+            i if i <= self.labels.len() => Action::Open(LabelId::new(i - 1)),
+            _ => Action::Reduce,
+        }
+    }
+
+    /// The id of an action.
+    #[inline]
+    pub fn encode(&self, action: Action) -> ActionId {
+        ActionId::new(match action {
+            Action::Shift => 0,
+            Action::Open(label) => label.index() + 1,
+            Action::Reduce => self.labels.len() + 1,
+        })
+    }
+}
+
+impl TransitionSystem for TopDown {
+    type Tree = ConstituentTree;
+    type State = State;
+
+    fn from_trees<'a>(trees: impl Iterator<Item = &'a ConstituentTree>, _options: &SystemOptions) -> Self {
+        let mut labels = Labels::default();
+        let mut max_openings = 1;
+        for tree in trees {
+            labels.add_tree(tree);
+            max_openings = longest_run(tree).max(max_openings);
+        }
+        TopDown::with_labels(labels, Some(max_openings))
+    }
+
+    fn n_actions(&self) -> usize {
+        self.labels.len() + 2
+    }
+
+    fn name(&self, action: ActionId) -> String {
+        match self.decode(action) {
+            Action::Shift => "SH".to_owned(),
+            Action::Open(label) => format!("NT-{}", self.labels.name(label)),
+            Action::Reduce => "RE".to_owned(),
+        }
+    }
+
+    fn action(&self, name: &str) -> Option<ActionId> {
+        let action = match name {
+            "SH" => Action::Shift,
+            "RE" => Action::Reduce,
+            _ => Action::Open(self.labels.get(name.strip_prefix("NT-")?)?),
+        };
+        Some(self.encode(action))
+    }
+
+    fn start(&self, forest: &mut Forest, sentence: &Sentence) -> State {
+        forest.start(sentence.len(), false);
+        State { stack: None, next: TokenIdx::new(0), n_open: 0, n_fresh: 0, past: None }
+    }
+
+    fn is_final(&self, _forest: &Forest, state: &State) -> bool {
+        state.n_open == 0 && state.stack.is_some()
+    }
+
+    fn legal(&self, forest: &Forest, state: &State, out: &mut ActionSet) {
+        out.reset(self.n_actions());
+        if self.is_final(forest, state) {
+            return;
+        }
+        let words_left = state.next.index() < forest.n_tokens();
+        if words_left && state.n_open > 0 {
+            out.insert(self.encode(Action::Shift));
+        }
+        if words_left && self.max_openings.is_none_or(|max| state.n_fresh < max) {
+            out.insert_range(1, 1 + self.labels.len());
+        }
+        // Closing the last opening finishes, so nothing may be left over.
+        if state.n_open > 0 && state.n_fresh == 0 && (state.n_open > 1 || !words_left) {
+            out.insert(self.encode(Action::Reduce));
+        }
+    }
+
+    fn apply(&self, forest: &mut Forest, state: &State, action: ActionId) -> State {
+        let past = Some(forest.push_step(action, state.past));
+        match self.decode(action) {
+            Action::Shift => {
+                let word = forest.leaf(state.next);
+                let stack = Some(forest.push_cell(word, state.stack));
+                State { stack, next: labels::behind(state.next), n_fresh: 0, past, ..*state }
+            }
+            Action::Open(label) => {
+                let opening = forest.push_opening(label, state.next, state.next);
+                let stack = Some(forest.push_cell(opening, state.stack));
+                State { stack, n_open: state.n_open + 1, n_fresh: state.n_fresh + 1, past, ..*state }
+            }
+            Action::Reduce => {
+                let (mut at, mut count) = (state.stack, 0);
+                let opening = loop {
+                    let cell = *forest.cell(at.expect("RE is legal only above an opening"));
+                    at = cell.below;
+                    if forest.node(cell.node).kind == Kind::Opening {
+                        break cell.node;
+                    }
+                    count += 1;
+                };
+                let label = forest.node(opening).label.expect("an opening has a label");
+                let node = forest.push_reduction(label, None, state.stack, count);
+                let stack = Some(forest.push_cell(node, at));
+                State { stack, n_open: state.n_open - 1, n_fresh: 0, past, ..*state }
+            }
+        }
+    }
+
+    fn view(&self, state: &State) -> View {
+        View {
+            stack: state.stack,
+            deque_top: None,
+            deque: None,
+            n_deque: 0,
+            buffer: None,
+            next: state.next,
+            past: state.past,
+        }
+    }
+
+    fn tree(&self, forest: &Forest, state: &State) -> ConstituentTree {
+        let top = state.stack.expect("a final state has one constituent");
+        self.labels.tree(forest, forest.cell(top).node)
+    }
+
+    fn derive(&self, gold: &ConstituentTree) -> Result<Vec<ActionId>, Underivable> {
+        labels::continuous(gold)?;
+        let run = longest_run(gold);
+        if let Some(max) = self.max_openings
+            && run > max
+        {
+            return Err(Underivable(format!("{run} constituents start at one word; the limit is {max}")));
+        }
+        let mut actions = Vec::with_capacity(gold.n_tokens() + 2 * gold.n_nodes());
+        // `None` stands for the end of the constituent that was opened last.
+        let mut todo = vec![Some(Child::Node(gold.root()))];
+        while let Some(item) = todo.pop() {
+            actions.push(self.encode(match item {
+                Some(Child::Token(_)) => Action::Shift,
+                Some(Child::Node(node)) => {
+                    todo.push(None);
+                    todo.extend(gold.children(node).iter().rev().map(|&child| Some(child)));
+                    Action::Open(self.labels.id(&gold.node(node).label)?)
+                }
+                None => Action::Reduce,
+            }));
+        }
+        Ok(actions)
+    }
+
+    /// Every word is preceded by a run of openings at most, and every opening is closed once.
+    fn max_steps(&self, n_tokens: usize) -> usize {
+        match self.max_openings {
+            Some(max) => n_tokens.saturating_mul(1 + 2 * max as usize),
+            None => usize::MAX,
+        }
+    }
+}
+
+/// The most constituents that start at one word.
+fn longest_run(tree: &ConstituentTree) -> u32 {
+    let mut starts = vec![0; tree.n_tokens()];
+    tree.nodes().for_each(|(_, node)| starts[node.leftmost().index()] += 1);
+    starts.into_iter().max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! From treebank trees to the trees that transition systems build, and back.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::sentence::Sentence;
+use crate::system::Underivable;
+use crate::tree::{BinaryTree, ConstituentTree, DependencyTree, HeadRules, Tree, TreeBuilder, binarize};
+
+/// What is done to treebank trees before a system sees them; stored in the model, because parses are restored by it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Preparation {
+    /// Head rules, for the systems that build binary trees: the name of a built-in table.
+    pub head_rules: String,
+    /// How many sisters a temporary symbol remembers (order 0: none).
+    pub markov_order: usize,
+}
+
+impl Default for Preparation {
+    fn default() -> Self {
+        Preparation { head_rules: "collins".to_owned(), markov_order: 0 }
+    }
+}
+
+/// How much of its unary chains a tree keeps when it is made binary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unaries {
+    /// All of them.
+    Keep,
+    /// At most one unary per node: a chain of several becomes one node with a joined label.
+    One,
+    /// Only unaries above a word, one for each word at most; any other chain joins the label of what it stands on.
+    AboveWords,
+}
+
+/// A [`Preparation`] made ready: its tables are read, so that preparing a tree cannot fail for their sake.
+#[derive(Clone, Debug)]
+pub struct Preparer {
+    /// What the system can build.
+    pub unaries: Unaries,
+    head_rules: HeadRules,
+    markov_order: usize,
+}
+
+impl Preparer {
+    /// Reads the tables.
+    ///
+    /// # Errors
+    /// When the head rules are not known.
+    pub fn new(preparation: &Preparation, unaries: Unaries) -> Result<Self> {
+        let head_rules = HeadRules::named(&preparation.head_rules)?;
+        Ok(Preparer { unaries, head_rules, markov_order: preparation.markov_order })
+    }
+}
+
+/// A tree that a transition system builds.
+pub trait ParserTree: Clone + std::fmt::Debug + PartialEq + Send + Sync + Sized {
+    /// The form of a treebank tree that systems build.
+    ///
+    /// # Errors
+    /// When the tree is of the other kind.
+    fn prepare(tree: &Tree, sentence: &Sentence, preparer: &Preparer) -> Result<Self, Underivable>;
+
+    /// The treebank tree again, without what no parser predicts (edge labels of constituents, secondary edges).
+    fn restore(self) -> Tree;
+}
+
+impl ParserTree for ConstituentTree {
+    fn prepare(tree: &Tree, _sentence: &Sentence, _preparer: &Preparer) -> Result<Self, Underivable> {
+        constituents(tree).map(without_edges)
+    }
+
+    fn restore(self) -> Tree {
+        Tree::Constituent(self)
+    }
+}
+
+impl ParserTree for BinaryTree {
+    fn prepare(tree: &Tree, sentence: &Sentence, preparer: &Preparer) -> Result<Self, Underivable> {
+        let tree = without_edges(constituents(tree)?);
+        Ok(binarize(&tree, sentence, &preparer.head_rules, preparer.markov_order))
+    }
+
+    fn restore(self) -> Tree {
+        Tree::Constituent(self.unbinarize())
+    }
+}
+
+impl ParserTree for DependencyTree {
+    fn prepare(tree: &Tree, _sentence: &Sentence, _preparer: &Preparer) -> Result<Self, Underivable> {
+        match tree {
+            Tree::Dependency(tree) => Ok(tree.clone()),
+            Tree::Constituent(_) => Err(Underivable("it is a constituent tree, not dependencies".to_owned())),
+        }
+    }
+
+    fn restore(self) -> Tree {
+        Tree::Dependency(self)
+    }
+}
+
+/// The constituents of a tree of the right kind.
+fn constituents(tree: &Tree) -> Result<&ConstituentTree, Underivable> {
+    match tree {
+        Tree::Constituent(tree) => Ok(tree),
+        Tree::Dependency(_) => Err(Underivable("it is a dependency tree, not constituents".to_owned())),
+    }
+}
+
+/// The same constituents without edge labels and secondary edges.
+fn without_edges(tree: &ConstituentTree) -> ConstituentTree {
+    if !tree.has_edges() && tree.secondary_edges().is_empty() {
+        return tree.clone();
+    }
+    let mut builder = TreeBuilder::with_tokens(tree.n_tokens());
+    for (_, node) in tree.nodes() {
+        builder.node(node.label.clone());
+    }
+    for (id, _) in tree.nodes() {
+        for &child in tree.children(id) {
+            builder.attach(child, id);
+        }
+    }
+    builder.finish().expect("a tree without its edge labels is a tree")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::TokenIdx;
+    use crate::tree::Child;
+
+    #[test]
+    fn edge_labels_and_secondary_edges_go_and_nothing_else() {
+        let mut builder = TreeBuilder::with_tokens(2);
+        let (root, inner) = (builder.node("S"), builder.node("NP"));
+        builder.attach(Child::Node(inner), root);
+        builder.attach(Child::Token(TokenIdx::new(0)), inner);
+        builder.attach(Child::Token(TokenIdx::new(1)), root);
+        let plain = builder.clone().finish().unwrap();
+        builder.set_edge(inner, "SB");
+        builder.secondary(Child::Node(inner), "OA", root);
+        let rich = builder.finish().unwrap();
+        assert_ne!(rich, plain);
+        let preparer = Preparer::new(&Preparation::default(), Unaries::Keep).unwrap();
+        let prepared = ConstituentTree::prepare(&Tree::from(rich), &Sentence::default(), &preparer).unwrap();
+        assert_eq!(prepared, plain);
+        assert_eq!(prepared.restore(), Tree::from(plain));
+    }
+
+    #[test]
+    fn a_tree_of_the_other_kind_is_refused() {
+        let preparer = Preparer::new(&Preparation::default(), Unaries::Keep).unwrap();
+        let tree = Tree::from(DependencyTree::from_heads([None]));
+        assert!(ConstituentTree::prepare(&tree, &Sentence::default(), &preparer).is_err());
+        assert!(DependencyTree::prepare(&tree, &Sentence::default(), &preparer).is_ok());
+    }
+}
