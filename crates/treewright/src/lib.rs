@@ -1,6 +1,7 @@
 //! Treewright: shift-reduce syntactic parsing, from treebank to tree.
 
 pub mod error;
+pub mod eval;
 pub mod forest;
 pub mod ids;
 #[cfg(test)]

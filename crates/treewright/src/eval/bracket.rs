@@ -1,0 +1,505 @@
+//! Labelled bracketing as EVALB counts it (Sekine and Collins, 1997).
+//!
+//! Words are taken out by the tags of *each* tree, so a tag that differs on a punctuation mark makes the lengths
+//! differ and the sentence an error. Labels are cut at the first `-` or `=`. Equal brackets are matched as a
+//! multiset. Deviation: EVALB's fixed limits (200 words, 5,000 bytes a line) do not exist here.
+
+use rustc_hash::FxHashSet;
+
+use super::labels::{self, Pairs};
+use super::totals::{Counts, Style, Totals};
+use super::{Mismatch, Params, Parsed, ScoredNode, SentenceScore, Status};
+use crate::ids::{NodeId, TokenIdx};
+use crate::sentence::Str;
+
+/// Scores pairs of trees and keeps the sums.
+#[derive(Clone, Debug)]
+pub struct BracketScorer {
+    rules: Rules,
+    all: Totals,
+    up_to_cutoff: Totals,
+    gold: Side,
+    predicted: Side,
+    crossing: Crossing,
+}
+
+#[derive(Clone, Debug)]
+struct Rules {
+    delete_tag: FxHashSet<Str>,
+    delete_node: FxHashSet<Str>,
+    delete_for_length: FxHashSet<Str>,
+    quote_label: FxHashSet<Str>,
+    eq_label: Pairs,
+    eq_word: Pairs,
+    labeled: bool,
+    cutoff_len: usize,
+}
+
+/// One constituent while it is scored: words `start..end` of those that count.
+#[derive(Clone, Copy, Debug)]
+struct Bracket {
+    start: u32,
+    end: u32,
+    node: NodeId,
+}
+
+/// A quote that may be mistagged.
+#[derive(Clone, Copy, Debug)]
+struct Quote {
+    token: TokenIdx,
+    /// How many words that count stand before it.
+    index: usize,
+}
+
+/// What one tree has to offer.
+#[derive(Clone, Debug, Default)]
+struct Side {
+    /// The words that count.
+    kept: Vec<TokenIdx>,
+    /// How many words that count stand before each word, and before the end.
+    before: Vec<u32>,
+    brackets: Vec<Bracket>,
+    quotes: Vec<Quote>,
+    /// In the order of `brackets`; filled when the sentence is valid.
+    scored: Vec<ScoredNode>,
+}
+
+/// Everything before the first `-` or `=`.
+fn cut(label: &str) -> &str {
+    label.find(['-', '=']).map_or(label, |end| &label[..end])
+}
+
+impl Side {
+    fn clear(&mut self) {
+        self.kept.clear();
+        self.before.clear();
+        self.brackets.clear();
+        self.quotes.clear();
+        self.scored.clear();
+    }
+
+    /// Takes out the words that do not count. Without a tree there are none that do.
+    fn read_words(&mut self, parsed: Parsed<'_>, rules: &Rules) {
+        self.clear();
+        if parsed.tree.is_none() {
+            return;
+        }
+        for (i, token) in parsed.sentence.tokens.iter().enumerate() {
+            self.before.push(self.kept.len() as u32);
+            let token_idx = TokenIdx::new(i);
+            if !rules.quote_label.is_empty()
+                && matches!(token.form.as_str(), "'" | "\"" | "/")
+                && rules.quote_label.contains(&token.tag)
+            {
+                self.quotes.push(Quote { token: token_idx, index: self.kept.len() });
+            }
+            if !rules.delete_tag.contains(&token.tag) {
+                self.kept.push(token_idx);
+            }
+        }
+        self.before.push(self.kept.len() as u32);
+    }
+
+    /// The constituents over words that count, outer ones before inner ones.
+    fn read_brackets(&mut self, parsed: Parsed<'_>) {
+        let Some(tree) = parsed.tree else { return };
+        for (node, constituent) in tree.nodes().rev() {
+            let start = self.before[constituent.leftmost().index()];
+            let end = self.before[constituent.rightmost().index() + 1];
+            self.brackets.push(Bracket { start, end, node });
+        }
+    }
+
+    /// Puts a quote back at its place among the words that count.
+    fn reinsert(&mut self, parsed: Parsed<'_>, quote: Quote) {
+        let Some(tree) = parsed.tree else { return };
+        self.kept.insert(quote.index, quote.token);
+        for bracket in &mut self.brackets {
+            let node = tree.node(bracket.node);
+            if node.leftmost() > quote.token {
+                bracket.start += 1;
+                bracket.end += 1;
+            } else if node.rightmost() >= quote.token {
+                bracket.end += 1;
+            }
+        }
+    }
+
+    /// Drops empty brackets and those whose label does not count; sorts by span, outer ones first.
+    fn keep_counting(&mut self, parsed: Parsed<'_>, rules: &Rules) {
+        let Some(tree) = parsed.tree else { return };
+        self.brackets.retain(|bracket| {
+            bracket.start < bracket.end && !rules.delete_node.contains(cut(&tree.node(bracket.node).label))
+        });
+        // The sort is stable: brackets over the same words stay outer before inner.
+        self.brackets.sort_by_key(|bracket| (bracket.start, bracket.end));
+        self.scored.extend(self.brackets.iter().map(|b| ScoredNode { node: b.node, is_matched: false }));
+    }
+}
+
+impl BracketScorer {
+    /// A scorer with empty sums.
+    pub fn new(params: &Params) -> Self {
+        let rules = Rules {
+            delete_tag: labels::set(&params.delete_label, &[]),
+            delete_node: labels::set(&params.delete_label, &params.eq_label),
+            delete_for_length: labels::set(&params.delete_label_for_length, &[]),
+            quote_label: labels::set(&params.quote_label, &[]),
+            eq_label: Pairs::new(&params.eq_label),
+            eq_word: Pairs::new(&params.eq_word),
+            labeled: params.labeled,
+            cutoff_len: params.cutoff_len,
+        };
+        let totals = Totals::new(Style::Evalb);
+        BracketScorer {
+            rules,
+            all: totals,
+            up_to_cutoff: totals,
+            gold: Side::default(),
+            predicted: Side::default(),
+            crossing: Crossing::default(),
+        }
+    }
+
+    /// The sums over all sentences.
+    pub fn all(&self) -> &Totals {
+        &self.all
+    }
+
+    /// The sums over the sentences up to the cut-off length.
+    pub fn up_to_cutoff(&self) -> &Totals {
+        &self.up_to_cutoff
+    }
+
+    /// The constituents of the last sentence that count: of the gold tree, of the predicted tree. Empty if the
+    /// sentence was not valid.
+    pub fn last_nodes(&self) -> (&[ScoredNode], &[ScoredNode]) {
+        (&self.gold.scored, &self.predicted.scored)
+    }
+
+    /// Scores one sentence and adds it to the sums.
+    pub fn add(&mut self, gold: Parsed<'_>, predicted: Parsed<'_>) -> SentenceScore {
+        let score = self.score(gold, predicted);
+        self.all.add(&score);
+        if score.length <= self.rules.cutoff_len {
+            self.up_to_cutoff.add(&score);
+        }
+        score
+    }
+
+    fn score(&mut self, gold: Parsed<'_>, predicted: Parsed<'_>) -> SentenceScore {
+        let rules = &self.rules;
+        let mut score = SentenceScore::default();
+        if gold.tree.is_some() {
+            let counts = |tag: &Str| !rules.delete_for_length.contains(tag);
+            score.length = gold.sentence.tokens.iter().filter(|token| counts(&token.tag)).count();
+        }
+        self.gold.read_words(gold, rules);
+        self.predicted.read_words(predicted, rules);
+        if self.predicted.kept.is_empty() {
+            score.status = Status::Skipped;
+            return score;
+        }
+        self.gold.read_brackets(gold);
+        self.predicted.read_brackets(predicted);
+        if self.gold.kept.len() != self.predicted.kept.len() {
+            self.fix_quotes(gold, predicted);
+        }
+        if let Some(mismatch) = self.mismatch(gold, predicted) {
+            score.status = Status::Error(mismatch);
+            return score;
+        }
+        let rules = &self.rules;
+        self.gold.keep_counting(gold, rules);
+        self.predicted.keep_counting(predicted, rules);
+        score.brackets = Counts {
+            matched: self.match_brackets(gold, predicted),
+            gold: self.gold.brackets.len() as u64,
+            predicted: self.predicted.brackets.len() as u64,
+        };
+        self.crossing.prepare(self.gold.kept.len(), &self.gold.brackets);
+        score.crossing = self.predicted.brackets.iter().filter(|b| self.crossing.crosses(b)).count() as u64;
+        score.words = self.gold.kept.len() as u64;
+        let same_tag = |(&g, &p): (&TokenIdx, &TokenIdx)| {
+            self.rules.eq_label.same(&gold.sentence.token(g).tag, &predicted.sentence.token(p).tag)
+        };
+        score.correct_tags =
+            self.gold.kept.iter().zip(&self.predicted.kept).filter(|&pair| same_tag(pair)).count() as u64;
+        score
+    }
+
+    fn mismatch(&self, gold: Parsed<'_>, predicted: Parsed<'_>) -> Option<Mismatch> {
+        let (g, p) = (&self.gold.kept, &self.predicted.kept);
+        if g.len() != p.len() {
+            return Some(Mismatch::Length(g.len(), p.len()));
+        }
+        let forms = |(&g, &p)| (&gold.sentence.token(g).form, &predicted.sentence.token(p).form);
+        let differ = |(g, p): &(&Str, &Str)| !self.rules.eq_word.same(g, p);
+        let (g, p) = g.iter().zip(p).map(forms).find(differ)?;
+        Some(Mismatch::Words(g.to_string(), p.to_string()))
+    }
+
+    /// Puts back quotes that only one side took out, as EVALB's `fix_quote` does, index bookkeeping included.
+    fn fix_quotes(&mut self, gold: Parsed<'_>, predicted: Parsed<'_>) {
+        for i in 0..self.predicted.quotes.len() {
+            let quote2 = self.predicted.quotes[i];
+            let tag2 = &predicted.sentence.token(quote2.token).tag;
+            for j in 0..self.gold.quotes.len() {
+                let quote1 = self.gold.quotes[j];
+                let tag1 = &gold.sentence.token(quote1.token).tag;
+                if quote1.index != quote2.index || tag1 == tag2 {
+                    continue;
+                }
+                match (self.rules.delete_tag.contains(tag1), self.rules.delete_tag.contains(tag2)) {
+                    (true, false) => {
+                        self.gold.reinsert(gold, quote1);
+                        self.gold.quotes[j..].iter_mut().for_each(|quote| quote.index += 1);
+                    }
+                    (false, true) => {
+                        let now = self.predicted.quotes[i];
+                        self.predicted.reinsert(predicted, now);
+                        self.predicted.quotes[i..].iter_mut().for_each(|quote| quote.index += 1);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Each gold bracket takes the first free predicted bracket over the same words with the same label.
+    fn match_brackets(&mut self, gold: Parsed<'_>, predicted: Parsed<'_>) -> u64 {
+        let (Some(gold), Some(predicted)) = (gold.tree, predicted.tree) else { return 0 };
+        let rules = &self.rules;
+        let span = |b: &Bracket| (b.start, b.end);
+        let (mut matched, mut from) = (0, 0);
+        for (i, bracket) in self.gold.brackets.iter().enumerate() {
+            while self.predicted.brackets.get(from).is_some_and(|p| span(p) < span(bracket)) {
+                from += 1;
+            }
+            let same_span = self.predicted.brackets[from..].iter().take_while(|p| span(p) == span(bracket));
+            let label = cut(&gold.node(bracket.node).label);
+            for (offset, candidate) in same_span.enumerate() {
+                let taken = &mut self.predicted.scored[from + offset].is_matched;
+                if !*taken
+                    && (!rules.labeled
+                        || rules.eq_label.same(label, cut(&predicted.node(candidate.node).label)))
+                {
+                    *taken = true;
+                    self.gold.scored[i].is_matched = true;
+                    matched += 1;
+                    break;
+                }
+            }
+        }
+        matched
+    }
+}
+
+/// Answers "does this bracket cross a gold bracket?" in logarithmic time.
+#[derive(Clone, Debug, Default)]
+struct Crossing {
+    n: usize,
+    /// A segment tree over positions: the least start of the gold brackets that end there.
+    least_start: Vec<u32>,
+    /// A segment tree over positions: the greatest end of the gold brackets that start there.
+    greatest_end: Vec<u32>,
+}
+
+impl Crossing {
+    fn prepare(&mut self, n_words: usize, gold: &[Bracket]) {
+        let n = n_words + 1;
+        self.n = n;
+        self.least_start.clear();
+        self.least_start.resize(2 * n, u32::MAX);
+        self.greatest_end.clear();
+        self.greatest_end.resize(2 * n, 0);
+        for bracket in gold {
+            let least = &mut self.least_start[n + bracket.end as usize];
+            *least = (*least).min(bracket.start);
+            let greatest = &mut self.greatest_end[n + bracket.start as usize];
+            *greatest = (*greatest).max(bracket.end);
+        }
+        for i in (1..n).rev() {
+            self.least_start[i] = self.least_start[2 * i].min(self.least_start[2 * i + 1]);
+            self.greatest_end[i] = self.greatest_end[2 * i].max(self.greatest_end[2 * i + 1]);
+        }
+    }
+
+    fn crosses(&self, bracket: &Bracket) -> bool {
+        // A gold bracket ends inside and starts before, or starts inside and ends behind.
+        let (mut l, mut r) = (bracket.start as usize + 1 + self.n, bracket.end as usize + self.n);
+        let (mut least, mut greatest) = (u32::MAX, 0);
+        while l < r {
+            if l % 2 == 1 {
+                least = least.min(self.least_start[l]);
+                greatest = greatest.max(self.greatest_end[l]);
+                l += 1;
+            }
+            if r % 2 == 1 {
+                r -= 1;
+                least = least.min(self.least_start[r]);
+                greatest = greatest.max(self.greatest_end[r]);
+            }
+            l /= 2;
+            r /= 2;
+        }
+        least < bracket.start || greatest > bracket.end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::testing::{parsed, tree};
+    use super::*;
+
+    const CAT: &str =
+        "(TOP (S (NP (DT The) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (DT the) (NN mat)))) (. .)))";
+
+    fn score(params: &Params, gold: &str, predicted: &str) -> SentenceScore {
+        BracketScorer::new(params).add(parsed(&tree(gold, false)), parsed(&tree(predicted, false)))
+    }
+
+    /// Matched, gold, predicted, crossing, words, right tags under the Collins rules.
+    #[track_caller]
+    fn check(gold: &str, predicted: &str, expected: [u64; 6]) {
+        check_with(&Params::named("collins").expect("a known name"), gold, predicted, expected);
+    }
+
+    #[track_caller]
+    fn check_with(params: &Params, gold: &str, predicted: &str, expected: [u64; 6]) {
+        let score = score(params, gold, predicted);
+        assert_eq!(score.status, Status::Valid);
+        let Counts { matched, gold, predicted } = score.brackets;
+        assert_eq!([matched, gold, predicted, score.crossing, score.words, score.correct_tags], expected);
+    }
+
+    #[track_caller]
+    fn check_status(params: &str, gold: &str, predicted: &str, expected: &Status) {
+        let score = score(&Params::named(params).expect("a known name"), gold, predicted);
+        assert_eq!(score.status, *expected);
+        assert_eq!(score.brackets, Counts::default());
+    }
+
+    #[test]
+    fn labels_spans_and_tags() {
+        check(CAT, CAT, [5, 5, 5, 0, 6, 6]);
+        check(CAT, &CAT.replace("VBD", "VBZ"), [5, 5, 5, 0, 6, 5]);
+        check(CAT, &CAT.replace("(PP", "(SBAR"), [4, 5, 5, 0, 6, 6]);
+        // Another root counts; TOP does not.
+        check(CAT, &CAT.replace("TOP", "ROOT"), [5, 5, 6, 0, 6, 6]);
+        check("(TOP (S (NP (A a) (B b)) (C c)))", "(TOP (S (A a) (VP (B b) (C c))))", [1, 2, 2, 1, 3, 3]);
+    }
+
+    #[test]
+    fn functions_are_cut_and_brackets_over_nothing_do_not_count() {
+        check(
+            "(TOP (S (NP-SBJ=2 (-NONE- *)) (VP=1 (VB go) (. .))))",
+            "(TOP (S (VP-X (VB go)) (. .)))",
+            [2, 2, 2, 0, 1, 1],
+        );
+    }
+
+    #[test]
+    fn equal_brackets_are_a_multiset_and_order_in_a_chain_is_free() {
+        check("(TOP (NP (NP (NP (N x)))))", "(TOP (NP (N x)))", [1, 3, 1, 0, 1, 1]);
+        check("(TOP (S (VP (NP (N x)))))", "(TOP (NP (S (N x))))", [2, 3, 2, 0, 1, 1]);
+    }
+
+    #[test]
+    fn equivalent_labels_are_not_chained_and_the_first_free_bracket_is_taken() {
+        check("(TOP (ADVP (PRT up)))", "(TOP (PRT (ADVP up)))", [1, 1, 1, 0, 1, 1]);
+        let params = Params::parse("EQ_LABEL A B\nEQ_LABEL B C\n").expect("valid");
+        check_with(&params, "(A (X x))", "(C (X x))", [0, 1, 1, 0, 1, 1]);
+        // Gold B takes the outer A, so gold A finds only C: the greedy order is EVALB's.
+        check_with(&params, "(B (A (X x)))", "(A (C (X x)))", [1, 2, 2, 0, 1, 1]);
+        // A deleted label takes its equivalents with it.
+        let params = Params::parse("EQ_LABEL A B\nDELETE_LABEL A\n").expect("valid");
+        check_with(&params, "(B (Y (X x)))", "(Y (X x))", [1, 1, 1, 0, 1, 1]);
+    }
+
+    #[test]
+    fn unlabelled_and_equal_words() {
+        let params = Params::parse("LABELED 0\nEQ_WORD x y").expect("valid");
+        check_with(&params, "(A (X x))", "(B (X y))", [1, 1, 1, 0, 1, 1]);
+    }
+
+    #[test]
+    fn what_is_an_error_and_what_is_skipped() {
+        let bob = "(TOP (S (NP (NNP Bob)) (: --) (VP (VBZ runs)) (. .)))";
+        check_status(
+            "collins",
+            bob,
+            &bob.replace("(: --)", "(NN --)"),
+            &Status::Error(Mismatch::Length(2, 3)),
+        );
+        let words = Mismatch::Words("cat".into(), "Cat".into());
+        check_status("collins", CAT, &CAT.replace("cat", "Cat"), &Status::Error(words));
+        check_status("collins", CAT, "", &Status::Skipped);
+        check_status("collins", CAT, "(TOP (S (. .)))", &Status::Skipped);
+        check_status("collins", "(TOP (S (. .)))", CAT, &Status::Error(Mismatch::Length(0, 6)));
+        // Punctuation counts under spmrl.
+        check_status("spmrl", CAT, "(TOP (S (. .)))", &Status::Error(Mismatch::Length(7, 1)));
+    }
+
+    #[test]
+    fn mistagged_quotes_are_put_back_under_evalb_only() {
+        let gold = "(TOP (S (`` ') (NP (N a)) (VP (V b)) ('' ')))";
+        let predicted = "(TOP (S (POS ') (NP (N a)) (VP (V b) ('' '))))";
+        check_status("collins", gold, predicted, &Status::Error(Mismatch::Length(2, 3)));
+        check_with(&Params::named("evalb").expect("known"), gold, predicted, [3, 3, 3, 0, 3, 2]);
+        check_with(&Params::named("evalb").expect("known"), predicted, gold, [3, 3, 3, 0, 3, 2]);
+        // Only quotes: a dash under NN stays an error.
+        let dash = |text: &str| text.replace(" '", " -");
+        check_status("evalb", &dash(gold), &dash(predicted), &Status::Error(Mismatch::Length(2, 3)));
+    }
+
+    #[test]
+    fn the_cutoff_counts_punctuation_but_not_traces() {
+        let mut scorer =
+            BracketScorer::new(&Params { cutoff_len: 3, ..Params::named("collins").expect("known") });
+        for text in [
+            "(TOP (S (A a) (B b) (. .)))",
+            "(TOP (S (A a) (B b) (. .) (. .)))",
+            "(TOP (S (A a) (B b) (. .) (-NONE- *)))",
+        ] {
+            let pair = tree(text, false);
+            scorer.add(parsed(&pair), parsed(&pair));
+        }
+        assert_eq!((scorer.all().sentences, scorer.up_to_cutoff().sentences), (3, 2));
+        assert_eq!((scorer.all().longest, scorer.up_to_cutoff().longest), (4, 3));
+    }
+
+    #[test]
+    fn figures_of_nothing() {
+        let mut scorer = BracketScorer::new(&Params::default());
+        let (gold, predicted) = (tree(CAT, false), tree("", false));
+        scorer.add(parsed(&gold), parsed(&predicted));
+        let all = scorer.all();
+        assert_eq!((all.sentences, all.skipped, all.valid()), (1, 1, 0));
+        assert_eq!(
+            (all.recall(), all.precision(), all.f1(), all.exact()),
+            (Some(0.0), Some(0.0), None, Some(0.0))
+        );
+        assert_eq!(all.average_crossing(), Some(0.0));
+    }
+
+    proptest! {
+        #[test]
+        fn crossing_agrees_with_the_definition(
+            spans in prop::collection::vec((0u32..9, 1u32..9), 0..12), start in 0u32..9, length in 1u32..9
+        ) {
+            let bracket = |start: u32, length: u32| Bracket { start, end: (start + length).min(10), node: NodeId::new(0) };
+            let gold: Vec<Bracket> = spans.into_iter().map(|(start, length)| bracket(start, length)).collect();
+            let b = bracket(start, length);
+            let expected = gold.iter().any(|a| {
+                (a.start < b.start && a.end > b.start && a.end < b.end)
+                    || (a.start > b.start && a.start < b.end && a.end > b.end)
+            });
+            let mut crossing = Crossing::default();
+            crossing.prepare(10, &gold);
+            prop_assert_eq!(crossing.crosses(&b), expected);
+        }
+    }
+}

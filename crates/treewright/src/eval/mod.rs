@@ -1,0 +1,176 @@
+//! Scores that agree with the field's own tools: EVALB, disco-dop and the CoNLL 2018 script.
+//!
+//! A scorer takes one gold and one predicted tree at a time and adds to its totals, so that a trainer can score a
+//! sentence without a file. `bracket` is EVALB, `disco` is disco-dop, `attachment` counts heads of words that both
+//! sides share, `conll18` scores whole files whose tokens may differ. The rest explains the numbers: `breakdown`,
+//! `significance`, `plot`.
+
+pub mod attachment;
+pub mod bracket;
+pub mod disco;
+mod labels;
+pub mod params;
+pub mod punctuation;
+#[cfg(test)]
+mod testing;
+mod totals;
+
+pub use attachment::{AttachmentScore, Attachments};
+pub use bracket::BracketScorer;
+pub use disco::DiscoScorer;
+pub use params::Params;
+pub use totals::{Counts, DiscTotals, Style, Totals};
+
+use crate::ids::NodeId;
+use crate::sentence::Sentence;
+use crate::tree::ConstituentTree;
+
+/// A sentence with the tree that one side gives it; no tree means "no parse".
+#[derive(Clone, Copy, Debug)]
+pub struct Parsed<'a> {
+    /// The words and tags of this side.
+    pub sentence: &'a Sentence,
+    /// The tree of this side.
+    pub tree: Option<&'a ConstituentTree>,
+}
+
+impl<'a> Parsed<'a> {
+    /// A sentence with its tree.
+    pub fn new(sentence: &'a Sentence, tree: &'a ConstituentTree) -> Self {
+        Parsed { sentence, tree: Some(tree) }
+    }
+}
+
+/// Why a sentence could not be scored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mismatch {
+    /// Different numbers of words count: in the gold tree, in the predicted tree.
+    Length(usize, usize),
+    /// The first pair of words that differ: gold, predicted.
+    Words(String, String),
+    /// A predicted word (by its position) that is not a word of the gold sentence.
+    Unaligned(usize, String),
+    /// There is no predicted tree.
+    NoParse,
+}
+
+impl std::fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Mismatch::Length(gold, predicted) => {
+                write!(f, "{gold} words count in the gold tree and {predicted} in the predicted tree")
+            }
+            Mismatch::Words(gold, predicted) => {
+                write!(f, "the gold word {gold:?} stands where the predicted word is {predicted:?}")
+            }
+            Mismatch::Unaligned(position, word) => {
+                write!(
+                    f,
+                    "the predicted word {position}, {word:?}, is not in the gold sentence at that place"
+                )
+            }
+            Mismatch::NoParse => write!(f, "there is no predicted tree"),
+        }
+    }
+}
+
+/// What became of one sentence.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Status {
+    /// It was scored.
+    #[default]
+    Valid,
+    /// It counts as an error and adds to no score.
+    Error(Mismatch),
+    /// There was nothing to score in the prediction.
+    Skipped,
+}
+
+/// The score of one sentence.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SentenceScore {
+    /// Whether it counts.
+    pub status: Status,
+    /// Its length: the gold words, punctuation included.
+    pub length: usize,
+    /// The brackets.
+    pub brackets: Counts,
+    /// The discontinuous brackets among them (none with EVALB).
+    pub discontinuous: Counts,
+    /// Predicted brackets that cross a gold bracket (EVALB only).
+    pub crossing: u64,
+    /// Words that count.
+    pub words: u64,
+    /// Words that count and have the gold tag.
+    pub correct_tags: u64,
+}
+
+impl SentenceScore {
+    /// Are both trees the same, as far as brackets go?
+    pub fn is_exact(&self) -> bool {
+        let Counts { matched, gold, predicted } = self.brackets;
+        self.status == Status::Valid && matched == gold && matched == predicted
+    }
+}
+
+/// A constituent that counts, and whether the other side has it too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScoredNode {
+    /// The constituent, in its own tree.
+    pub node: NodeId,
+    /// Is it matched by a constituent of the other tree?
+    pub is_matched: bool,
+}
+
+/// Either scorer of constituents, behind one face.
+#[derive(Clone, Debug)]
+pub enum ConstituentScorer {
+    /// As EVALB does.
+    Evalb(BracketScorer),
+    /// As disco-dop does.
+    Disco(DiscoScorer),
+}
+
+impl ConstituentScorer {
+    /// The scorer these parameters are meant for, or disco-dop's when the trees may be discontinuous.
+    pub fn new(params: &Params, discontinuous: bool) -> Self {
+        if discontinuous || params.is_for_disco || params.disc_only {
+            ConstituentScorer::Disco(DiscoScorer::new(params))
+        } else {
+            ConstituentScorer::Evalb(BracketScorer::new(params))
+        }
+    }
+
+    /// Scores one sentence and adds it to the totals.
+    pub fn add(&mut self, gold: Parsed<'_>, predicted: Parsed<'_>) -> SentenceScore {
+        match self {
+            ConstituentScorer::Evalb(scorer) => scorer.add(gold, predicted),
+            ConstituentScorer::Disco(scorer) => scorer.add(gold, predicted),
+        }
+    }
+
+    /// The sums over all sentences.
+    pub fn all(&self) -> &Totals {
+        match self {
+            ConstituentScorer::Evalb(scorer) => scorer.all(),
+            ConstituentScorer::Disco(scorer) => scorer.all(),
+        }
+    }
+
+    /// The sums over the sentences up to the cut-off length.
+    pub fn up_to_cutoff(&self) -> &Totals {
+        match self {
+            ConstituentScorer::Evalb(scorer) => scorer.up_to_cutoff(),
+            ConstituentScorer::Disco(scorer) => scorer.up_to_cutoff(),
+        }
+    }
+
+    /// The constituents of the last sentence that count: of the gold tree, of the predicted tree. Empty if the
+    /// sentence was not valid.
+    pub fn last_nodes(&self) -> (&[ScoredNode], &[ScoredNode]) {
+        match self {
+            ConstituentScorer::Evalb(scorer) => scorer.last_nodes(),
+            ConstituentScorer::Disco(scorer) => scorer.last_nodes(),
+        }
+    }
+}
