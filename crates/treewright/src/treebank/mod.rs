@@ -27,9 +27,11 @@ mod conllu;
 mod discbracket;
 mod format;
 mod gzip;
+mod json;
 pub mod lines;
 #[cfg(test)]
 mod random;
+mod tokens;
 
 use std::io::{BufWriter, Read, Write};
 
@@ -37,6 +39,8 @@ pub use bracket::{PennReader, PennWriter};
 pub use conllu::{ConlluReader, ConlluWriter};
 pub use discbracket::{DiscbracketReader, DiscbracketWriter};
 pub use format::Format;
+pub use json::{JsonReader, JsonWriter};
+pub use tokens::{TokensReader, TokensWriter, tokenize};
 
 use crate::error::{Code, Error, Result};
 use crate::sentence::{Sentence, Str};
@@ -146,9 +150,9 @@ pub fn reader<'a>(
         Format::Export => unavailable(source),
         Format::Tigerxml => unavailable(source),
         Format::Alpino => unavailable(source),
-        Format::Json => unavailable(source),
-        Format::Text => unavailable(source),
-        Format::Tokens => unavailable(source),
+        Format::Json => Box::new(JsonReader::new(source, options)),
+        Format::Text => Box::new(TokensReader::text(source, options)),
+        Format::Tokens => Box::new(TokensReader::new(source, options)),
     };
     Box::new(Numbered { inner, file: options.file.clone(), n_sentences: 0 })
 }
@@ -172,7 +176,7 @@ pub fn writer<'a>(
 fn plain_writer<'a>(
     format: Format,
     sink: Box<dyn Write + 'a>,
-    _options: &WriteOptions,
+    options: &WriteOptions,
 ) -> Result<Box<dyn Writer + 'a>> {
     let sink = BufWriter::with_capacity(1 << 16, sink);
     let unavailable = || Error::new(Code::UnknownFormat, 0, 0, format!("{format} cannot be written yet"));
@@ -183,9 +187,9 @@ fn plain_writer<'a>(
         Format::Discbracket => Ok(Box::new(DiscbracketWriter::new(sink))),
         Format::Export => Err(unavailable()),
         Format::Tigerxml => Err(unavailable()),
-        Format::Json => Err(unavailable()),
-        Format::Text => Err(unavailable()),
-        Format::Tokens => Err(unavailable()),
+        Format::Json => Ok(Box::new(JsonWriter::new(sink))),
+        Format::Text => Ok(Box::new(TokensWriter::text(sink))),
+        Format::Tokens => Ok(Box::new(TokensWriter::new(sink, options))),
         Format::Alpino => Err(Error::new(Code::UnknownFormat, 0, 0, "alpino can be read but not written")),
     }
 }

@@ -1,0 +1,457 @@
+//! JSON, one object per line: holds everything an entry holds, and nothing is nested by the depth of a tree.
+//!
+//! Words count from 1 and 0 is the root, as in CoNLL-U; constituents count from 0, in the order of `nodes`, and
+//! every word and constituent names its parent. `docs/formats.md` describes the fields.
+
+use std::borrow::Cow;
+use std::io::{Read, Write};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Code, Error, Result};
+use crate::ids::{NodeId, TokenIdx};
+use crate::sentence::{EmptyNode, Multiword, Sentence, Str, Token};
+use crate::tree::{Arc, Child, ConstituentTree, DependencyTree, Tree, TreeBuilder, TreeError};
+use crate::treebank::lines::{Lines, column, is_blank};
+use crate::treebank::{Entry, ReadOptions, Reader, Writer};
+
+type Text<'a> = Cow<'a, str>;
+
+// An unknown field is an error: to drop it would be a silent loss.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Object<'a> {
+    #[serde(borrow, default, skip_serializing_if = "is_absent")]
+    id: Text<'a>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    comments: Vec<Text<'a>>,
+    tokens: Vec<Word<'a>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    multiwords: Vec<Range<'a>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    empty_nodes: Vec<Empty<'a>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dependencies: Option<Vec<Dependency<'a>>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    constituents: Option<Constituents<'a>>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Word<'a> {
+    #[serde(borrow)]
+    form: Text<'a>,
+    #[serde(borrow, default, skip_serializing_if = "is_absent")]
+    lemma: Text<'a>,
+    #[serde(borrow, default, skip_serializing_if = "is_absent")]
+    tag: Text<'a>,
+    #[serde(borrow, default, skip_serializing_if = "is_absent")]
+    xpos: Text<'a>,
+    #[serde(borrow, default, skip_serializing_if = "is_absent")]
+    feats: Text<'a>,
+    #[serde(borrow, default, skip_serializing_if = "is_absent")]
+    deps: Text<'a>,
+    #[serde(borrow, default, skip_serializing_if = "is_absent")]
+    misc: Text<'a>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Range<'a> {
+    first: u32,
+    last: u32,
+    #[serde(borrow)]
+    columns: [Text<'a>; 9],
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Empty<'a> {
+    after: u32,
+    number: u32,
+    #[serde(borrow)]
+    columns: [Text<'a>; 9],
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Dependency<'a> {
+    head: u32,
+    #[serde(borrow, default, skip_serializing_if = "is_absent")]
+    relation: Text<'a>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Constituents<'a> {
+    #[serde(borrow)]
+    nodes: Vec<Node<'a>>,
+    #[serde(borrow)]
+    tokens: Vec<Leaf<'a>>,
+    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    secondary: Vec<Secondary<'a>>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Node<'a> {
+    #[serde(borrow)]
+    label: Text<'a>,
+    #[serde(borrow, default, skip_serializing_if = "is_absent")]
+    edge: Text<'a>,
+    parent: Option<u32>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Leaf<'a> {
+    parent: u32,
+    #[serde(borrow, default, skip_serializing_if = "is_absent")]
+    edge: Text<'a>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Secondary<'a> {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    token: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    node: Option<u32>,
+    #[serde(borrow, default, skip_serializing_if = "is_absent")]
+    label: Text<'a>,
+    parent: u32,
+}
+
+fn is_absent(text: &Text) -> bool {
+    text.is_empty()
+}
+
+/// Reads one object per line; blank lines are skipped.
+#[derive(Debug)]
+pub struct JsonReader<R> {
+    lines: Lines<R>,
+    n_sentences: usize,
+}
+
+impl<R: Read> JsonReader<R> {
+    /// A reader of JSON lines.
+    pub fn new(source: R, _options: &ReadOptions) -> Self {
+        JsonReader { lines: Lines::new(source), n_sentences: 0 }
+    }
+}
+
+impl<R: Read> Iterator for JsonReader<R> {
+    type Item = Result<Entry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let number = self.lines.number() + 1;
+            let line = match self.lines.next_line()? {
+                Ok(line) if is_blank(line.as_bytes()) => continue,
+                line => line,
+            };
+            self.n_sentences += 1;
+            let entry = line.and_then(|line| parse(line, number));
+            return Some(entry.map_err(|error| error.in_sentence(self.n_sentences)));
+        }
+    }
+}
+
+impl<R: Read> Reader for JsonReader<R> {
+    fn line(&self) -> usize {
+        self.lines.number() + 1
+    }
+}
+
+fn parse(line: &str, number: usize) -> Result<Entry> {
+    // The derived readers would take an array of fields, too.
+    if !line.trim_ascii_start().starts_with('{') {
+        let message = "this line is no JSON object; expected one per line";
+        return Err(Error::new(Code::BadJson, number, 1, message));
+    }
+    let object: Object = serde_json::from_str(line).map_err(|error| {
+        let mut offset = error.column().saturating_sub(1).min(line.len());
+        while !line.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        // The position is ours to tell, in characters and in the file.
+        let message = error.to_string();
+        let message = message.split(" at line ").next().unwrap_or_default();
+        let message = format!("{message}; expected one JSON object per line");
+        Error::new(Code::BadJson, number, column(line, offset), message)
+    })?;
+    object.into_entry().map_err(|(code, message)| Error::new(code, number, 1, message))
+}
+
+/// What is wrong with an object that is valid JSON.
+type Problem = (Code, String);
+
+impl Object<'_> {
+    fn into_entry(self) -> Result<Entry, Problem> {
+        let n = self.tokens.len();
+        let sentence = Sentence {
+            id: self.id.into(),
+            tokens: self.tokens.into_iter().map(Word::into_token).collect(),
+            comments: self.comments.into_iter().map(Str::from).collect(),
+            multiwords: self
+                .multiwords
+                .into_iter()
+                .map(|range| range.into_multiword(n))
+                .collect::<Result<_, _>>()?,
+            empty_nodes: self
+                .empty_nodes
+                .into_iter()
+                .map(|node| node.into_node(n))
+                .collect::<Result<_, _>>()?,
+        };
+        let tree = match (self.dependencies, self.constituents) {
+            (None, None) => None,
+            (Some(arcs), None) => Some(Tree::Dependency(dependency_tree(arcs, n)?)),
+            (None, Some(tree)) => Some(Tree::Constituent(tree.into_tree(n)?)),
+            (Some(_), Some(_)) => {
+                return Err((
+                    Code::BadJson,
+                    "both dependencies and constituents; expected one tree".to_owned(),
+                ));
+            }
+        };
+        Ok(Entry { sentence, tree })
+    }
+
+    fn from_entry(entry: &Entry) -> Result<Object<'_>> {
+        let Entry { sentence, tree } = entry;
+        let (dependencies, constituents) = match tree {
+            None => (None, None),
+            Some(Tree::Dependency(tree)) => {
+                (Some(tree.arcs.iter().map(Dependency::from_arc).collect()), None)
+            }
+            Some(Tree::Constituent(tree)) => (None, Some(Constituents::from_tree(tree))),
+        };
+        let n_leaves = constituents.as_ref().map(|tree| tree.tokens.len());
+        let n_words = dependencies.as_ref().map(Vec::len).or(n_leaves);
+        if n_words.is_some_and(|n| n != sentence.len()) {
+            let message = "a tree that has not as many words as its sentence, which JSON cannot hold";
+            return Err(Error::new(Code::Unwritable, 0, 0, message));
+        }
+        Ok(Object {
+            id: text(&sentence.id),
+            comments: sentence.comments.iter().map(text).collect(),
+            tokens: sentence.tokens.iter().map(Word::from_token).collect(),
+            multiwords: sentence.multiwords.iter().map(Range::from_multiword).collect(),
+            empty_nodes: sentence.empty_nodes.iter().map(Empty::from_node).collect(),
+            dependencies,
+            constituents,
+        })
+    }
+}
+
+fn text(value: &Str) -> Text<'_> {
+    Text::Borrowed(value)
+}
+
+fn columns<'a>(columns: &'a [Str; 9]) -> [Text<'a>; 9] {
+    std::array::from_fn(|i| text(&columns[i]))
+}
+
+impl Word<'_> {
+    fn into_token(self) -> Token {
+        Token {
+            form: self.form.into(),
+            lemma: self.lemma.into(),
+            tag: self.tag.into(),
+            xpos: self.xpos.into(),
+            feats: self.feats.into(),
+            deps: self.deps.into(),
+            misc: self.misc.into(),
+        }
+    }
+
+    fn from_token(token: &Token) -> Word<'_> {
+        Word {
+            form: text(&token.form),
+            lemma: text(&token.lemma),
+            tag: text(&token.tag),
+            xpos: text(&token.xpos),
+            feats: text(&token.feats),
+            deps: text(&token.deps),
+            misc: text(&token.misc),
+        }
+    }
+}
+
+impl Range<'_> {
+    fn into_multiword(self, n: usize) -> Result<Multiword, Problem> {
+        let Range { first, last, columns } = self;
+        if first == 0 || last < first || last as usize > n {
+            let message = format!("the multiword {first}-{last}; expected a range inside 1-{n}");
+            return Err((Code::BadId, message));
+        }
+        let (first, last) = (TokenIdx::new(first as usize - 1), TokenIdx::new(last as usize - 1));
+        Ok(Multiword { first, last, columns: columns.map(Str::from) })
+    }
+
+    fn from_multiword(range: &Multiword) -> Range<'_> {
+        let (first, last) = (range.first.index() as u32 + 1, range.last.index() as u32 + 1);
+        Range { first, last, columns: columns(&range.columns) }
+    }
+}
+
+impl Empty<'_> {
+    fn into_node(self, n: usize) -> Result<EmptyNode, Problem> {
+        if self.after as usize > n {
+            let message = format!("an empty node after word {}; expected at most {n}", self.after);
+            return Err((Code::BadId, message));
+        }
+        let columns = self.columns.map(Str::from);
+        Ok(EmptyNode { after: self.after as usize, number: self.number, columns })
+    }
+
+    fn from_node(node: &EmptyNode) -> Empty<'_> {
+        Empty { after: node.after as u32, number: node.number, columns: columns(&node.columns) }
+    }
+}
+
+impl Dependency<'_> {
+    fn from_arc(arc: &Arc) -> Dependency<'_> {
+        let head = arc.head.map_or(0, |head| head.index() as u32 + 1);
+        Dependency { head, relation: text(&arc.label) }
+    }
+}
+
+fn dependency_tree(arcs: Vec<Dependency>, n: usize) -> Result<DependencyTree, Problem> {
+    if arcs.len() != n {
+        return Err((
+            Code::BadJson,
+            format!("{} dependencies; expected {n}, one for each token", arcs.len()),
+        ));
+    }
+    if let Some(i) = arcs.iter().position(|arc| arc.head as usize > n) {
+        let message = format!("the head of word {} is {}; expected at most {n}", i + 1, arcs[i].head);
+        return Err((Code::BadHead, message));
+    }
+    let arc = |arc: Dependency| Arc {
+        head: (arc.head as usize).checked_sub(1).map(TokenIdx::new),
+        label: arc.relation.into(),
+    };
+    let tree = DependencyTree { arcs: arcs.into_iter().map(arc).collect() };
+    match tree.find_cycle() {
+        Some(word) => {
+            let message = format!("word {} is its own ancestor; expected a tree", word.index() + 1);
+            Err((Code::Cycle, message))
+        }
+        None => Ok(tree),
+    }
+}
+
+impl Constituents<'_> {
+    fn into_tree(self, n: usize) -> Result<ConstituentTree, Problem> {
+        let n_nodes = self.nodes.len();
+        let node = |index: u32| {
+            if (index as usize) < n_nodes {
+                return Ok(NodeId::new(index as usize));
+            }
+            Err((Code::BadParent, format!("node {index}; expected at most the last of {n_nodes}, from 0")))
+        };
+        if self.tokens.len() != n {
+            let message = format!("constituents over {} tokens; expected {n}", self.tokens.len());
+            return Err((Code::BadJson, message));
+        }
+        let mut builder = TreeBuilder::with_tokens(n);
+        for Node { label, edge, .. } in &self.nodes {
+            let id = builder.node(label.as_ref());
+            builder.set_edge(id, edge.as_ref());
+        }
+        for (i, Node { parent, .. }) in self.nodes.iter().enumerate() {
+            if let Some(parent) = *parent {
+                builder.attach(Child::Node(NodeId::new(i)), node(parent)?);
+            }
+        }
+        for (i, Leaf { parent, edge }) in self.tokens.iter().enumerate() {
+            let token = TokenIdx::new(i);
+            builder.attach(Child::Token(token), node(*parent)?);
+            if !edge.is_empty() {
+                builder.set_token_edge(token, edge.as_ref());
+            }
+        }
+        for Secondary { token, node: child, label, parent } in &self.secondary {
+            let child = match (token, child) {
+                (Some(token), None) if (1..=n).contains(&(*token as usize)) => {
+                    Child::Token(TokenIdx::new(*token as usize - 1))
+                }
+                (None, Some(child)) => Child::Node(node(*child)?),
+                _ => {
+                    let message =
+                        format!("a secondary edge; expected a token of 1 to {n} or a node, not both");
+                    return Err((Code::BadParent, message));
+                }
+            };
+            builder.secondary(child, label.as_ref(), node(*parent)?);
+        }
+        builder.finish().map_err(|error| {
+            let code = match error {
+                TreeError::NoWords(_) | TreeError::Empty => Code::EmptyConstituent,
+                TreeError::TwoParents(_) => Code::TwoParents,
+                TreeError::Unattached(_) => Code::MissingWord,
+                TreeError::Unrooted(_) => Code::BadParent,
+            };
+            (code, format!("{error}; expected one tree over all tokens"))
+        })
+    }
+
+    fn from_tree(tree: &ConstituentTree) -> Constituents<'_> {
+        let index = |node: NodeId| node.index() as u32;
+        let parents = tree.parents();
+        let nodes = tree.nodes().map(|(id, node)| Node {
+            label: text(&node.label),
+            edge: text(&node.edge),
+            parent: parents[id.index()].map(index),
+        });
+        let leaves = tree.token_parents().into_iter().enumerate().map(|(i, parent)| Leaf {
+            parent: index(parent),
+            edge: Text::Borrowed(tree.token_edge(TokenIdx::new(i))),
+        });
+        let secondary = tree.secondary_edges().iter().map(|edge| {
+            let (token, node) = match edge.child {
+                Child::Token(token) => (Some(token.index() as u32 + 1), None),
+                Child::Node(node) => (None, Some(index(node))),
+            };
+            Secondary { token, node, label: text(&edge.label), parent: index(edge.parent) }
+        });
+        Constituents { nodes: nodes.collect(), tokens: leaves.collect(), secondary: secondary.collect() }
+    }
+}
+
+/// Writes one object per line.
+#[derive(Debug)]
+pub struct JsonWriter<W> {
+    sink: W,
+    n_sentences: usize,
+    buffer: Vec<u8>,
+}
+
+impl<W: Write> JsonWriter<W> {
+    /// A writer of JSON lines.
+    pub fn new(sink: W) -> Self {
+        JsonWriter { sink, n_sentences: 0, buffer: Vec::new() }
+    }
+}
+
+impl<W: Write> Writer for JsonWriter<W> {
+    fn write(&mut self, entry: &Entry) -> Result<()> {
+        self.n_sentences += 1;
+        self.buffer.clear();
+        let object = Object::from_entry(entry).map_err(|error| error.in_sentence(self.n_sentences))?;
+        serde_json::to_writer(&mut self.buffer, &object)
+            .expect("strings and numbers can be written to memory");
+        self.buffer.push(b'\n');
+        self.sink.write_all(&self.buffer)?;
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        Ok(self.sink.flush()?)
+    }
+}
+
+#[cfg(test)]
+mod tests;

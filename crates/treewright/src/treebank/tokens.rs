@@ -1,0 +1,363 @@
+//! Words without trees: `tokens` (one sentence a line, tokens separated by spaces, perhaps `word/TAG`) and `text`
+//! (one sentence a line as people write it).
+//!
+//! Text is cut at spaces, then punctuation is cut from the edges of words; `SpaceAfter=No` in MISC tells where no
+//! space was, so that the text can be written again. A full stop is cut only at the end of the line: in the middle
+//! it nearly always belongs to an abbreviation.
+
+use std::io::{Read, Write};
+
+use crate::error::{Code, Error, Result};
+use crate::sentence::{Sentence, Str, Token};
+use crate::treebank::lines::{Lines, column, is_blank};
+use crate::treebank::{Entry, ReadOptions, Reader, WriteOptions, Writer};
+
+const NO_SPACE: &str = "SpaceAfter=No";
+
+/// What a line holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Tokens,
+    Tagged,
+    Text,
+}
+
+/// Reads `tokens` or `text`; blank lines are skipped.
+#[derive(Debug)]
+pub struct TokensReader<R> {
+    lines: Lines<R>,
+    kind: Kind,
+    n_sentences: usize,
+}
+
+impl<R: Read> TokensReader<R> {
+    /// A reader of tokens; of `word/TAG` if the options say so.
+    pub fn new(source: R, options: &ReadOptions) -> Self {
+        let kind = if options.tagged { Kind::Tagged } else { Kind::Tokens };
+        TokensReader { lines: Lines::new(source), kind, n_sentences: 0 }
+    }
+
+    /// A reader of text.
+    pub fn text(source: R, _options: &ReadOptions) -> Self {
+        TokensReader { lines: Lines::new(source), kind: Kind::Text, n_sentences: 0 }
+    }
+}
+
+impl<R: Read> Iterator for TokensReader<R> {
+    type Item = Result<Entry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let number = self.lines.number() + 1;
+            let line = match self.lines.next_line()? {
+                Ok(line) if is_blank(line.as_bytes()) => continue,
+                line => line,
+            };
+            self.n_sentences += 1;
+            let kind = self.kind;
+            let tokens = line.and_then(|line| match kind {
+                Kind::Tokens => Ok(words(line).map(|(_, word)| Token::new(word, "")).collect()),
+                Kind::Tagged => words(line).map(|(at, word)| tagged(word, line, at, number)).collect(),
+                Kind::Text => Ok(tokenize(line)),
+            });
+            let entry = |tokens| Entry { sentence: Sentence { tokens, ..Sentence::default() }, tree: None };
+            return Some(tokens.map(entry).map_err(|error| error.in_sentence(self.n_sentences)));
+        }
+    }
+}
+
+impl<R: Read> Reader for TokensReader<R> {
+    fn line(&self) -> usize {
+        self.lines.number() + 1
+    }
+}
+
+/// What stands between spaces and tabs, with its place. Other spaces, such as the no-break space, may be part of
+/// a word.
+fn words(line: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0;
+    line.split([' ', '\t', '\r']).filter_map(move |word| {
+        let start = at;
+        at += word.len() + 1;
+        (!word.is_empty()).then_some((start, word))
+    })
+}
+
+/// `word/TAG`; the tag stands behind the last slash and may be `_`.
+fn tagged(word: &str, line: &str, at: usize, number: usize) -> Result<Token> {
+    match word.rsplit_once('/') {
+        Some((form, tag)) if !form.is_empty() && !tag.is_empty() => {
+            Ok(Token::new(form, if tag == "_" { "" } else { tag }))
+        }
+        _ => {
+            let message = format!("the token {word:?}; expected word/TAG");
+            Err(Error::new(Code::MissingLabel, number, column(line, at), message))
+        }
+    }
+}
+
+/// Cuts a line of text into words.
+pub fn tokenize(line: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut chunks = line.split_whitespace().peekable();
+    while let Some(chunk) = chunks.next() {
+        let first = tokens.len();
+        cut(chunk, chunks.peek().is_none(), &mut tokens);
+        let end = tokens.len() - 1;
+        tokens[first..end].iter_mut().for_each(|token| token.misc = Str::const_new(NO_SPACE));
+    }
+    tokens
+}
+
+/// Cuts punctuation from both edges of what stands between two spaces.
+fn cut(chunk: &str, is_last: bool, out: &mut Vec<Token>) {
+    let is_opening = |c: char| "([{<\"'`“‘«‹„‚¿¡".contains(c);
+    let is_closing = |c: char| ")]}>\"'”’»›“‘,;:!?…،؛؟。、！？".contains(c);
+    let mut rest = chunk;
+    while let Some(c) = rest.chars().next().filter(|&c| is_opening(c)) {
+        if rest.len() == c.len_utf8() {
+            break;
+        }
+        out.push(Token::new(&rest[..c.len_utf8()], ""));
+        rest = &rest[c.len_utf8()..];
+    }
+    let mut core = rest;
+    let mut ends = Vec::new();
+    loop {
+        let Some(c) = core.chars().next_back() else { break };
+        let dots = core.len() - core.trim_end_matches('.').len();
+        // The dots of an ellipsis are one word; a single one ends the sentence or an abbreviation.
+        let width = match dots {
+            0 if is_closing(c) => c.len_utf8(),
+            1 if is_last && !is_initials(core) => 1,
+            2.. => dots,
+            _ => break,
+        };
+        if width == core.len() {
+            break;
+        }
+        ends.push(&core[core.len() - width..]);
+        core = &core[..core.len() - width];
+    }
+    out.push(Token::new(core, ""));
+    out.extend(ends.into_iter().rev().map(|end| Token::new(end, "")));
+}
+
+/// `U.S.`: the last stop belongs to the word, whatever else it does.
+fn is_initials(word: &str) -> bool {
+    let mut parts = word.strip_suffix('.').unwrap_or(word).split('.');
+    word.matches('.').count() > 1 && parts.all(|part| part.chars().count() == 1)
+}
+
+/// Writes `tokens` or `text`. Trees, comments and all but the words (and tags) are left out.
+#[derive(Debug)]
+pub struct TokensWriter<W> {
+    sink: W,
+    kind: Kind,
+    n_sentences: usize,
+    buffer: String,
+}
+
+impl<W: Write> TokensWriter<W> {
+    /// A writer of tokens; of `word/TAG` if the options say so.
+    pub fn new(sink: W, options: &WriteOptions) -> Self {
+        let kind = if options.tagged { Kind::Tagged } else { Kind::Tokens };
+        TokensWriter { sink, kind, n_sentences: 0, buffer: String::new() }
+    }
+
+    /// A writer of text: multiword tokens as written, spaces as MISC says.
+    pub fn text(sink: W) -> Self {
+        TokensWriter { sink, kind: Kind::Text, n_sentences: 0, buffer: String::new() }
+    }
+
+    fn tokens(&mut self, sentence: &Sentence) -> Result<()> {
+        for (i, token) in sentence.tokens.iter().enumerate() {
+            if i > 0 {
+                self.buffer.push(' ');
+            }
+            let is_whole = |text: &str| !text.is_empty() && !text.contains([' ', '\t', '\n', '\r', '\0']);
+            let tag = if token.tag.is_empty() { "_" } else { &token.tag };
+            if !is_whole(&token.form) || (self.kind == Kind::Tagged && (!is_whole(tag) || tag.contains('/')))
+            {
+                let message =
+                    format!("word {} is {:?}/{:?}, which tokens cannot hold", i + 1, token.form, tag);
+                return Err(Error::new(Code::Unwritable, 0, 0, message));
+            }
+            self.buffer.push_str(&token.form);
+            if self.kind == Kind::Tagged {
+                self.buffer.push('/');
+                self.buffer.push_str(tag);
+            }
+        }
+        Ok(())
+    }
+
+    fn text_line(&mut self, sentence: &Sentence) -> Result<()> {
+        let mut ranges = sentence.multiwords.iter().peekable();
+        let mut covered = 0;
+        for (i, token) in sentence.tokens.iter().enumerate() {
+            if i < covered {
+                continue;
+            }
+            let (form, misc) = match ranges.next_if(|range| range.first.index() == i) {
+                Some(range) => {
+                    covered = range.last.index() + 1;
+                    (&range.columns[0], &range.columns[8])
+                }
+                None => (&token.form, &token.misc),
+            };
+            if form.contains(['\n', '\r', '\0']) {
+                let message = format!("word {} is {form:?}, which text cannot hold", i + 1);
+                return Err(Error::new(Code::Unwritable, 0, 0, message));
+            }
+            self.buffer.push_str(form);
+            if !misc.split('|').any(|part| part == NO_SPACE) {
+                self.buffer.push(' ');
+            }
+        }
+        self.buffer.truncate(self.buffer.trim_end_matches(' ').len());
+        Ok(())
+    }
+}
+
+impl<W: Write> Writer for TokensWriter<W> {
+    fn write(&mut self, entry: &Entry) -> Result<()> {
+        self.n_sentences += 1;
+        self.buffer.clear();
+        let result = match self.kind {
+            Kind::Text => self.text_line(&entry.sentence),
+            Kind::Tokens | Kind::Tagged => self.tokens(&entry.sentence),
+        };
+        result.map_err(|error| error.in_sentence(self.n_sentences))?;
+        if self.buffer.is_empty() {
+            let message = "a sentence without words, which tokens and text cannot hold";
+            return Err(Error::new(Code::Unwritable, 0, 0, message).in_sentence(self.n_sentences));
+        }
+        self.buffer.push('\n');
+        self.sink.write_all(self.buffer.as_bytes())?;
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        Ok(self.sink.flush()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::treebank::random;
+
+    fn read(text: &str, tagged: bool) -> Vec<Result<Entry>> {
+        TokensReader::new(text.as_bytes(), &ReadOptions { tagged, ..ReadOptions::default() }).collect()
+    }
+
+    fn write(mut writer: TokensWriter<Vec<u8>>, entry: &Entry) -> Result<String> {
+        writer.write(entry)?;
+        writer.finish()?;
+        Ok(String::from_utf8(writer.sink).expect("only text is written"))
+    }
+
+    fn tokens_writer(tagged: bool) -> TokensWriter<Vec<u8>> {
+        TokensWriter::new(Vec::new(), &WriteOptions { tagged, ..WriteOptions::default() })
+    }
+
+    #[test]
+    fn tokens_are_separated_by_spaces() {
+        let entries: Vec<_> =
+            read(" a  b\u{a0}c \n \nd\r\n", false).into_iter().map(Result::unwrap).collect();
+        let forms =
+            |entry: &Entry| entry.sentence.tokens.iter().map(|t| t.form.to_string()).collect::<Vec<_>>();
+        assert_eq!(entries.iter().map(forms).collect::<Vec<_>>(), [vec!["a", "b\u{a0}c"], vec!["d"]]);
+        assert_eq!(write(tokens_writer(false), &entries[0]).as_deref(), Ok("a b\u{a0}c\n"));
+    }
+
+    #[test]
+    fn tags_stand_behind_the_last_slash() {
+        let text = "1/2/CD é/_\nbad\n/X\ny/\nok/X\n";
+        let mut entries = read(text, true);
+        assert_eq!(
+            entries[0].as_ref().expect("valid").sentence,
+            Sentence::from_tagged([("1/2", "CD"), ("é", "")])
+        );
+        assert_eq!(
+            write(tokens_writer(true), entries[0].as_ref().expect("valid")).as_deref(),
+            Ok("1/2/CD é/_\n")
+        );
+        assert!(entries.pop().expect("five lines").is_ok());
+        for (i, entry) in entries.into_iter().enumerate().skip(1) {
+            let error = entry.expect_err("no word or no tag");
+            assert_eq!(
+                (error.code, error.location.line, error.location.sentence),
+                (Code::MissingLabel, i + 1, i + 1)
+            );
+        }
+        let error = read("ab/é c", true).remove(0).expect_err("no tag");
+        assert_eq!(error.location.column, 6);
+    }
+
+    #[track_caller]
+    fn check_tokenized(text: &str, expected: &str) {
+        let tokens = tokenize(text);
+        let forms: Vec<&str> = tokens.iter().map(|token| token.form.as_str()).collect();
+        assert_eq!(forms.join(" "), expected);
+        let entry = Entry { sentence: Sentence { tokens, ..Sentence::default() }, tree: None };
+        assert_eq!(write(TokensWriter::text(Vec::new()), &entry), Ok(format!("{text}\n")));
+    }
+
+    #[test]
+    fn punctuation_is_cut_off() {
+        check_tokenized("He left.", "He left .");
+        check_tokenized("Mr. Li said: \"(No!)\"", "Mr. Li said : \" ( No ! ) \"");
+        check_tokenized("in the U.S.", "in the U.S.");
+        check_tokenized("so... what...", "so ... what ...");
+        check_tokenized("... ? .", "... ? .");
+        check_tokenized("«Ça va?» 3,5 %", "« Ça va ? » 3,5 %");
+        check_tokenized("he said \"no.\"", "he said \" no . \"");
+    }
+
+    #[test]
+    fn text_shows_multiwords_and_spaces() {
+        let text = "1-2\tdu\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n1\tde\t_\t_\t_\t_\t_\t_\t_\t_\n\
+                    2\tle\t_\t_\t_\t_\t_\t_\t_\t_\n3\t!\t_\t_\t_\t_\t_\t_\t_\t_\n\n";
+        let entry = crate::treebank::ConlluReader::new(text.as_bytes(), &ReadOptions::default()).next();
+        let entry = entry.expect("one").expect("valid");
+        assert_eq!(write(TokensWriter::text(Vec::new()), &entry).as_deref(), Ok("du!\n"));
+        assert_eq!(write(tokens_writer(false), &entry).as_deref(), Ok("de le !\n"));
+    }
+
+    #[test]
+    fn what_would_not_come_back_is_not_written() {
+        for (form, tag) in [("a b", "X"), ("", "X"), ("a", "X/Y"), ("a", "X Y")] {
+            let entry = Entry { sentence: Sentence::from_tagged([(form, tag)]), tree: None };
+            assert_eq!(write(tokens_writer(true), &entry).map_err(|e| e.code), Err(Code::Unwritable));
+        }
+        let error = write(TokensWriter::text(Vec::new()), &Entry::default());
+        assert_eq!(error.map_err(|e| e.code), Err(Code::Unwritable));
+    }
+
+    proptest! {
+        #[test]
+        fn random_words_come_back(entry in random::dependency_entry(), tagged: bool) {
+            let clean = |text: &Str| text.replace([' ', '/'], "x");
+            let words = entry.sentence.tokens.iter();
+            let words = words.map(|t| Token::new(clean(&t.form), if tagged { clean(&t.tag) } else { String::new() }));
+            let entry = Entry { sentence: Sentence { tokens: words.collect(), ..Sentence::default() }, tree: None };
+            let text = write(tokens_writer(tagged), &entry).expect("writable");
+            prop_assert_eq!(read(&text, tagged), [Ok(entry)]);
+        }
+
+        #[test]
+        fn any_text_comes_back_but_for_its_spaces(text in "\\PC{0,40}") {
+            let tokens = tokenize(&text);
+            prop_assert!(tokens.iter().all(|token| !token.form.is_empty()));
+            if !tokens.is_empty() {
+                let entry = Entry { sentence: Sentence { tokens, ..Sentence::default() }, tree: None };
+                let expected = text.split_whitespace().collect::<Vec<_>>().join(" ") + "\n";
+                prop_assert_eq!(write(TokensWriter::text(Vec::new()), &entry), Ok(expected));
+            }
+        }
+    }
+}
