@@ -174,6 +174,8 @@ systems! {
     TopDown = "top-down" => systems::top_down::TopDown;
     /// Constituents, continuous: a non-terminal is opened after its first child.
     InOrder = "in-order" => systems::in_order::InOrder;
+    /// Constituents, discontinuous: reductions that pass over items of the stack.
+    SrGap = "sr-gap" => systems::sr_gap::SrGap;
 }
 
 impl std::fmt::Display for SystemTag {

@@ -1,7 +1,9 @@
 //! The transition systems, one file each: actions, legality, effect, derivation, oracle, laws.
 
+pub mod binary;
 pub mod in_order;
 mod labels;
+pub mod sr_gap;
 pub mod top_down;
 #[cfg(test)]
 pub(crate) mod trees;

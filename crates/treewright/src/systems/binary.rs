@@ -1,0 +1,304 @@
+//! What the systems over binary, head-lexicalised trees share: the table of symbols, the order in which a tree is
+//! built, and the way back from a forest to a tree.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::forest::{Forest, Kind};
+use crate::ids::{LabelId, NodeId, TokenIdx};
+use crate::sentence::Str;
+use crate::system::Underivable;
+use crate::tree::{BinaryKind, BinaryNode, BinaryTree, BinaryTreeBuilder, Child, Side};
+
+/// A symbol of a binary tree: a label, or a temporary with its Markov history.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct Symbol {
+    label: Str,
+    history: Str,
+}
+
+/// The symbols of a system. Ids come in four groups, each in alphabetic order, so that a set of symbols that an
+/// action may use is one range: labels seen only at roots, at roots and inside, only inside, and temporaries.
+///
+/// The *axioms* are the labels seen at roots. The papers ask that an axiom never stand inside a tree; treebanks do
+/// not keep to that, so a label may be both.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Symbols {
+    symbols: Vec<Symbol>,
+    n_root_only: usize,
+    n_roots: usize,
+    n_labels: usize,
+}
+
+/// Gathers the symbols of a treebank.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SymbolSets {
+    roots: BTreeSet<Str>,
+    inner: BTreeSet<Str>,
+    temporaries: BTreeSet<(Str, Str)>,
+}
+
+impl SymbolSets {
+    /// Adds the symbols of one tree.
+    pub(crate) fn add(&mut self, tree: &BinaryTree) {
+        for (id, node) in tree.nodes() {
+            if id == tree.root() {
+                self.roots.insert(node.label.clone());
+            } else if node.is_temporary {
+                self.temporaries.insert((node.label.clone(), node.history.clone()));
+            } else if !self.inner.contains(&node.label) {
+                self.inner.insert(node.label.clone());
+            }
+        }
+    }
+
+    /// The table.
+    pub(crate) fn finish(&self) -> Symbols {
+        let label = |label: &Str| Symbol { label: label.clone(), history: Str::default() };
+        let mut symbols: Vec<Symbol> = self.roots.difference(&self.inner).map(label).collect();
+        let n_root_only = symbols.len();
+        symbols.extend(self.roots.intersection(&self.inner).map(label));
+        let n_roots = symbols.len();
+        symbols.extend(self.inner.difference(&self.roots).map(label));
+        let n_labels = symbols.len();
+        let temporary =
+            |(label, history): &(Str, Str)| Symbol { label: label.clone(), history: history.clone() };
+        symbols.extend(self.temporaries.iter().map(temporary));
+        Symbols { symbols, n_root_only, n_roots, n_labels }
+    }
+}
+
+impl Symbols {
+    /// A table of labels that may stand inside a tree, temporaries written `X:` or `X:<NP,ADV>`, and labels that
+    /// may stand at the root.
+    pub fn new<'a>(
+        inner: impl IntoIterator<Item = &'a str>,
+        temporaries: impl IntoIterator<Item = &'a str>,
+        roots: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let temporary = |name: &str| match (name.find(":<"), name.strip_suffix('>')) {
+            (Some(at), Some(open)) => (Str::from(&name[..at]), Str::from(&open[at + 2..])),
+            _ => (Str::from(name.strip_suffix(':').unwrap_or(name)), Str::default()),
+        };
+        SymbolSets {
+            roots: roots.into_iter().map(Str::from).collect(),
+            inner: inner.into_iter().map(Str::from).collect(),
+            temporaries: temporaries.into_iter().map(temporary).collect(),
+        }
+        .finish()
+    }
+
+    /// The number of symbols.
+    pub fn len(&self) -> usize {
+        self.symbols.len()
+    }
+
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.symbols.is_empty()
+    }
+
+    /// The axioms: labels that may stand at the root.
+    pub fn roots(&self) -> Range<usize> {
+        0..self.n_roots
+    }
+
+    /// Labels that may stand inside a tree.
+    pub fn inner(&self) -> Range<usize> {
+        self.n_root_only..self.n_labels
+    }
+
+    /// All labels, temporaries left out.
+    pub fn labels(&self) -> Range<usize> {
+        0..self.n_labels
+    }
+
+    /// The temporaries.
+    pub fn temporaries(&self) -> Range<usize> {
+        self.n_labels..self.symbols.len()
+    }
+
+    /// What a node with this symbol is.
+    #[inline]
+    pub fn kind(&self, symbol: LabelId) -> Kind {
+        if symbol.index() < self.n_labels { Kind::Constituent } else { Kind::Temporary }
+    }
+
+    /// The symbol as people write it: `S`, `S:`, `S:<NP>`.
+    pub fn name(&self, symbol: LabelId) -> Str {
+        let Symbol { label, history } = &self.symbols[symbol.index()];
+        let mut name = label.clone();
+        if self.kind(symbol) == Kind::Temporary {
+            name.push(':');
+            if !history.is_empty() {
+                name.push('<');
+                name.push_str(history);
+                name.push('>');
+            }
+        }
+        name
+    }
+
+    fn position(&self, range: Range<usize>, label: &str, history: &str) -> Option<LabelId> {
+        let start = range.start;
+        let wanted = (label, history);
+        let found =
+            self.symbols[range].binary_search_by(|s| (s.label.as_str(), s.history.as_str()).cmp(&wanted));
+        found.ok().map(|i| LabelId::new(start + i))
+    }
+
+    /// The id of a label that is not a temporary.
+    pub fn label(&self, label: &str) -> Option<LabelId> {
+        self.position(0..self.n_root_only, label, "")
+            .or_else(|| self.position(self.n_root_only..self.n_roots, label, ""))
+            .or_else(|| self.position(self.n_roots..self.n_labels, label, ""))
+    }
+
+    /// The id of a node's symbol at its place in the tree.
+    ///
+    /// # Errors
+    /// When the symbol is not in the table, or was never seen at such a place.
+    pub(crate) fn of(&self, node: &BinaryNode, is_root: bool) -> Result<LabelId, Underivable> {
+        let (found, place) = match (is_root, node.is_temporary) {
+            (true, true) => return Err(Underivable(format!("the root {} is a temporary", node.symbol()))),
+            (false, true) => (self.position(self.temporaries(), &node.label, &node.history), "symbols"),
+            (true, false) => {
+                (self.label(&node.label).filter(|l| self.roots().contains(&l.index())), "root labels")
+            }
+            (false, false) => (
+                self.label(&node.label).filter(|l| self.inner().contains(&l.index())),
+                "labels inside a tree",
+            ),
+        };
+        found.ok_or_else(|| Underivable(format!("{} is not among the system's {place}", node.symbol())))
+    }
+
+    /// The tree below a finished constituent of the forest.
+    ///
+    /// # Panics
+    /// When `root` does not dominate every word.
+    pub(crate) fn tree(&self, forest: &Forest, root: NodeId) -> BinaryTree {
+        let mut builder = BinaryTreeBuilder::with_tokens(forest.n_tokens());
+        // Nodes in pre-order; built backwards, children come before their parents.
+        let mut order = Vec::new();
+        let mut todo = vec![root];
+        while let Some(id) = todo.pop() {
+            order.push(id);
+            todo.extend(forest.children(id));
+        }
+        // Backwards, a whole subtree is built before the next one is begun, so the built ones form a stack; last
+        // children were met before first ones, so a second child lies above its sister.
+        let mut built: Vec<Child> = Vec::new();
+        for id in order.into_iter().rev() {
+            let node = forest.node(id);
+            let Some(symbol) = node.label else {
+                built.push(Child::Token(node.head));
+                continue;
+            };
+            let Symbol { label, history } = &self.symbols[symbol.index()];
+            let new = match *forest.children(id) {
+                [_] => builder.unary(label.clone(), built.pop().expect("the child was built")),
+                [first, _] => {
+                    let second_built = built.pop().expect("the second child was built");
+                    let first_built = built.pop().expect("the first child was built");
+                    let head = if forest.node(first).head == node.head { Side::Left } else { Side::Right };
+                    let is_temporary = node.kind == Kind::Temporary;
+                    let new = builder.binary(label.clone(), is_temporary, first_built, second_built, head);
+                    if !history.is_empty() {
+                        builder.set_history(new, history.clone());
+                    }
+                    new
+                }
+                _ => unreachable!("binary systems make nodes with one or two children"),
+            };
+            built.push(Child::Node(new));
+        }
+        builder.finish().expect("a finished parse is a tree over all words")
+    }
+}
+
+/// One move of a traversal that builds a tree bottom-up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Move {
+    /// Read the next word.
+    Shift,
+    /// Put a node over the newest item.
+    Unary(NodeId),
+    /// Put a node over the newest item and the item that lies `skipped` items below the one next to it.
+    Binary {
+        /// The node.
+        node: NodeId,
+        /// How many items lie between.
+        skipped: u32,
+        /// Where the head is; the newest item is on the right.
+        head: Side,
+    },
+}
+
+/// The order in which SR-GAP builds a tree (section 2.3 of Coavoux and Crabbé 2017): every node as soon as its last
+/// word has been read. Linear in the number of moves and skipped items.
+///
+/// # Errors
+/// When a node has one child that is not a word, or a temporary is not the head of its parent.
+pub(crate) fn gap_moves(tree: &BinaryTree) -> Result<Vec<Move>, Underivable> {
+    for (_, node) in tree.nodes() {
+        heads_are_temporary_first(tree, node)?;
+        if let BinaryKind::Unary(Child::Node(child)) = node.kind {
+            let below = &tree.node(child).label;
+            return Err(Underivable(format!(
+                "{} has the one child {below}, which is not a word",
+                node.label
+            )));
+        }
+    }
+    let (parents, token_parents) = (tree.parents(), tree.token_parents());
+    let mut moves = Vec::with_capacity(3 * tree.n_tokens());
+    let mut stack: Vec<Child> = Vec::new();
+    for i in 0..tree.n_tokens() {
+        let mut newest = Child::Token(TokenIdx::new(i));
+        moves.push(Move::Shift);
+        loop {
+            let parent = match newest {
+                Child::Token(token) => Some(token_parents[token.index()]),
+                Child::Node(node) => parents[node.index()],
+            };
+            let Some(parent) = parent else { break };
+            match tree.by_rightmost(parent) {
+                None => moves.push(Move::Unary(parent)),
+                Some((other, second, head)) if second == newest => {
+                    let at =
+                        stack.iter().rposition(|&item| item == other).expect("its last word was read before");
+                    moves.push(Move::Binary { node: parent, skipped: (stack.len() - 1 - at) as u32, head });
+                    stack.remove(at);
+                }
+                Some(_) => break,
+            }
+            newest = Child::Node(parent);
+        }
+        stack.push(newest);
+    }
+    Ok(moves)
+}
+
+/// Refuses nodes that no system with Table 7's conditions can build: temporaries that are not heads, and unary ones.
+fn heads_are_temporary_first(tree: &BinaryTree, node: &BinaryNode) -> Result<(), Underivable> {
+    let is_temporary = |child| matches!(child, Child::Node(id) if tree.node(id).is_temporary);
+    let wrong = match node.kind {
+        BinaryKind::Unary(child) => node.is_temporary || is_temporary(child),
+        BinaryKind::Binary { left, right, head } => {
+            is_temporary(if head == Side::Left { right } else { left })
+        }
+    };
+    if wrong {
+        return Err(Underivable(format!(
+            "a temporary beside or above {} is not the head of its parent",
+            node.symbol()
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+pub(crate) mod samples;
