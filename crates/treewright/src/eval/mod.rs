@@ -7,8 +7,10 @@
 
 pub mod attachment;
 pub mod bracket;
+pub mod conll18;
 pub mod disco;
 mod labels;
+pub mod pairing;
 pub mod params;
 pub mod punctuation;
 #[cfg(test)]
@@ -17,6 +19,7 @@ mod totals;
 
 pub use attachment::{AttachmentScore, Attachments};
 pub use bracket::BracketScorer;
+pub use conll18::Conll18;
 pub use disco::DiscoScorer;
 pub use params::Params;
 pub use totals::{Counts, DiscTotals, Style, Totals};

@@ -1,0 +1,3 @@
+//! End-to-end tests of the library: one binary, one module per subject.
+
+mod scorers;
