@@ -86,6 +86,8 @@ codes! {
     Underivable = "TW501";
     /// Two files that should describe the same sentences do not.
     Mismatch = "TW601";
+    /// A drawing that would be larger than anyone could look at.
+    TooLargeToDraw = "TW701";
 }
 
 /// Where in the input. Lines, columns and sentences count from 1; 0 means unknown.

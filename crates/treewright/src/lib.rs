@@ -1,5 +1,6 @@
 //! Treewright: shift-reduce syntactic parsing, from treebank to tree.
 
+pub mod draw;
 pub mod error;
 pub mod eval;
 pub mod forest;

@@ -3,6 +3,7 @@
 
 mod convert;
 mod stats;
+mod draw;
 
 use std::process::ExitCode;
 
@@ -15,6 +16,7 @@ use crate::io::conclude;
 pub enum Command {
     Convert(convert::ConvertArgs),
     Stats(stats::StatsArgs),
+    Draw(draw::DrawArgs),
 }
 
 /// Runs one command.
@@ -22,5 +24,6 @@ pub fn run(command: Command) -> ExitCode {
     conclude(match command {
         Command::Convert(args) => convert::run(&args),
         Command::Stats(args) => stats::run(&args),
+        Command::Draw(args) => draw::run(&args),
     })
 }

@@ -1,0 +1,293 @@
+//! `treewright draw`: pictures of trees.
+
+use std::fmt;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use treewright::draw::{self, Direction, Layout, Options, Orientation, TerminalOptions};
+use treewright::error::Location;
+use treewright::{Code, Error, Result};
+
+use crate::io::{Output, ReadArgs, Skipping, shown_name};
+
+/// Draw trees: on the terminal, as SVG, as an HTML page or as LaTeX
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  treewright draw dev.conllu --sentence 3
+  treewright draw dev.discbracket --sentence 2 --to svg -o tree.svg
+  treewright draw dev.export --sentence 1-20 -o page.html
+  treewright draw dev.export --sentence 1-3 -o 'tree-{}.svg'
+  echo '(S (NP (DT the) (NN dog)) (VP (VBZ barks)))' | treewright draw - --from ptb
+
+Sentences that are too wide are drawn with their words below one another. Where lines cross, the horizontal one is
+broken; every junction with three or four arms is a true one. A sentence with more than 10,000 words and
+constituents is not drawn.")]
+pub struct DrawArgs {
+    /// The files to draw (`-` for stdin)
+    #[arg(value_name = "FILE", default_value = "-")]
+    files: Vec<String>,
+
+    /// Kind of drawing [default: by the output's extension, else terminal]
+    #[arg(long, value_enum, value_name = "KIND")]
+    to: Option<Kind>,
+
+    /// Draw only these sentences, counted from 1 over all files: 7 or 3-5; may be repeated
+    #[arg(long, short, value_name = "N", value_delimiter = ',')]
+    sentence: Vec<Numbers>,
+
+    /// Write to this file; `{}` in its name stands for the sentence number (one file per sentence)
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<String>,
+
+    /// Width to stay within, in characters [default: the terminal's, else 100]
+    #[arg(long, value_name = "N")]
+    width: Option<usize>,
+
+    /// Draw lines with + - | only
+    #[arg(long)]
+    ascii: bool,
+
+    /// Where the first word stands: at the left, at the right, or by the script
+    #[arg(long, value_enum, default_value_t = WordDirection::Auto)]
+    direction: WordDirection,
+
+    /// Words side by side, or below one another
+    #[arg(long, value_enum, default_value_t = WordLayout::Auto)]
+    layout: WordLayout,
+
+    /// Leave out the part-of-speech tags
+    #[arg(long)]
+    no_tags: bool,
+
+    /// Use colours on the terminal [auto: on a terminal, unless NO_COLOR is set]
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    color: Color,
+
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// Box characters
+    Terminal,
+    /// One SVG file per sentence
+    Svg,
+    /// One page with all sentences
+    Html,
+    /// A LaTeX document (TikZ), one page per sentence
+    Tex,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum WordDirection {
+    Auto,
+    Ltr,
+    Rtl,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum WordLayout {
+    Auto,
+    Across,
+    Down,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+/// A sentence number or a range of them, both ends included.
+#[derive(Clone, Copy)]
+struct Numbers {
+    first: usize,
+    last: usize,
+}
+
+impl FromStr for Numbers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| text.trim().parse::<usize>().ok().filter(|&n| n > 0);
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        match (number(first), number(last)) {
+            (Some(first), Some(last)) if first <= last => Ok(Numbers { first, last }),
+            _ => Err("expected a number from 1, or a range such as 3-5".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Numbers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.first == self.last {
+            write!(f, "sentence {}", self.first)
+        } else {
+            write!(f, "sentences {}-{}", self.first, self.last)
+        }
+    }
+}
+
+pub fn run(args: &DrawArgs) -> Result<ExitCode> {
+    let kind = args.to.unwrap_or_else(|| kind_of(args.output.as_deref()));
+    let mut drawer = Drawer::new(args, kind)?;
+    let mut skipping = Skipping::new(args.read.on_error);
+    let progress = args.read.progress(&args.files);
+    let last = args.sentence.iter().map(|numbers| numbers.last).max().unwrap_or(usize::MAX);
+    let mut number = 0;
+    'files: for file in &args.files {
+        for (index, item) in args.read.open(file, &progress)?.reader.enumerate() {
+            number += 1;
+            let is_wanted = args.sentence.is_empty()
+                || args.sentence.iter().any(|numbers| (numbers.first..=numbers.last).contains(&number));
+            if let Some(entry) = skipping.accept(item)?.filter(|_| is_wanted) {
+                let drawn = Layout::of(&entry, &drawer.options)
+                    .and_then(|layout| drawer.draw(layout, number))
+                    .map_err(|error| in_sentence(error, file, index + 1));
+                skipping.accept(drawn)?;
+            }
+            if number >= last {
+                break 'files;
+            }
+        }
+    }
+    progress.clear();
+    drawer.finish()?;
+    for numbers in args.sentence.iter().filter(|numbers| numbers.first > number) {
+        let message = format!("there is no {numbers}: the input has {number}");
+        return Err(Error::new(Code::Mismatch, 0, 0, message));
+    }
+    Ok(skipping.report())
+}
+
+fn in_sentence(error: Error, file: &str, number: usize) -> Error {
+    match error.code {
+        Code::Io => error,
+        _ => Error { location: Location::default(), ..error }.in_file(shown_name(file)).in_sentence(number),
+    }
+}
+
+fn kind_of(output: Option<&str>) -> Kind {
+    match output.and_then(|path| path.rsplit_once('.')).map(|(_, extension)| extension) {
+        Some("svg") => Kind::Svg,
+        Some("html" | "htm") => Kind::Html,
+        Some("tex") => Kind::Tex,
+        _ => Kind::Terminal,
+    }
+}
+
+/// Writes drawings one by one, into one file or one file each.
+struct Drawer<'a> {
+    kind: Kind,
+    options: Options,
+    terminal: TerminalOptions,
+    title: String,
+    pattern: Option<&'a str>,
+    output: Option<Output>,
+    n_drawn: usize,
+}
+
+impl<'a> Drawer<'a> {
+    fn new(args: &'a DrawArgs, kind: Kind) -> Result<Self> {
+        let pattern = args.output.as_deref().filter(|path| path.contains("{}"));
+        let on_terminal = args.output.is_none() && std::io::stdout().is_terminal();
+        let color = match args.color {
+            Color::Auto => on_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+            Color::Always => true,
+            Color::Never => false,
+        };
+        let terminal_width =
+            || terminal_size::terminal_size().filter(|_| on_terminal).map(|(width, _)| usize::from(width.0));
+        let title = args.files.iter().map(|file| shown_name(file)).collect::<Vec<_>>().join(", ");
+        let mut drawer = Drawer {
+            kind,
+            options: Options {
+                tags: !args.no_tags,
+                direction: match args.direction {
+                    WordDirection::Auto => Direction::Auto,
+                    WordDirection::Ltr => Direction::LeftToRight,
+                    WordDirection::Rtl => Direction::RightToLeft,
+                },
+                orientation: match args.layout {
+                    WordLayout::Auto => Orientation::Auto,
+                    WordLayout::Across => Orientation::Across,
+                    WordLayout::Down => Orientation::Down,
+                },
+            },
+            terminal: TerminalOptions {
+                width: args.width.or_else(terminal_width).unwrap_or(100),
+                color,
+                ascii: args.ascii,
+            },
+            title,
+            pattern,
+            output: None,
+            n_drawn: 0,
+        };
+        if pattern.is_none() {
+            drawer.open(args.output.as_deref())?;
+        }
+        Ok(drawer)
+    }
+
+    fn open(&mut self, path: Option<&str>) -> Result<()> {
+        let mut output = Output::create(path)?;
+        match self.kind {
+            Kind::Terminal | Kind::Svg => {}
+            Kind::Html => output.write_all(draw::html_head(&self.title).as_bytes())?,
+            Kind::Tex => output.write_all(draw::tex_head().as_bytes())?,
+        }
+        self.output = Some(output);
+        Ok(())
+    }
+
+    fn draw(&mut self, layout: Layout, number: usize) -> Result<()> {
+        if self.kind == Kind::Svg && self.n_drawn > 0 && self.pattern.is_none() {
+            let message = "an SVG file holds one sentence: choose it with --sentence, put {} into the name of the \
+                           output for one file each, or use --to html";
+            return Err(Error::new(Code::WrongTreeKind, 0, 0, message));
+        }
+        let text = match self.kind {
+            Kind::Terminal => {
+                let title = match layout.title() {
+                    "" => format!("# {number}"),
+                    name => format!("# {number} · {name}"),
+                };
+                let mut text = draw::terminal(&layout.with_title(title), &self.terminal)?;
+                if self.n_drawn > 0 && self.pattern.is_none() {
+                    text.insert(0, '\n');
+                }
+                text
+            }
+            Kind::Svg => draw::svg(&layout)?,
+            Kind::Html => draw::html_section(&layout, number)?,
+            Kind::Tex => draw::tex_picture(&layout)?,
+        };
+        if let Some(pattern) = self.pattern {
+            self.open(Some(&pattern.replace("{}", &number.to_string())))?;
+        }
+        let output = self.output.as_mut().expect("opened at the start, or just now");
+        output.write_all(text.as_bytes())?;
+        self.n_drawn += 1;
+        if self.pattern.is_some() {
+            self.finish()?;
+        }
+        Ok(())
+    }
+
+    /// Ends the current file.
+    fn finish(&mut self) -> Result<()> {
+        let Some(mut output) = self.output.take() else { return Ok(()) };
+        match self.kind {
+            Kind::Terminal | Kind::Svg => {}
+            Kind::Html => output.write_all(draw::html_tail().as_bytes())?,
+            Kind::Tex => output.write_all(draw::tex_tail().as_bytes())?,
+        }
+        output.finish()
+    }
+}

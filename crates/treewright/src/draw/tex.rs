@@ -1,0 +1,161 @@
+//! Drawings as LaTeX: a document that compiles on its own with plain TikZ, one page per sentence.
+//!
+//! pdfLaTeX sets Latin text. For other scripts compile with LuaLaTeX or XeLaTeX, which take the fonts named in the
+//! document's head.
+
+use std::fmt::Write;
+
+use crate::draw::is_rtl;
+use crate::draw::layout::Layout;
+use crate::draw::scene::{Line, Role, Scene, Shape};
+use crate::draw::svg::{MAX_PIXELS, PIXELS, branch_bend};
+use crate::error::Result;
+
+const HEAD: &str = r"\documentclass[tikz,border=6pt]{standalone}
+% Latin text: any LaTeX. Other scripts: lualatex or xelatex, with a font that has them.
+\ifdefined\Umathcode
+  \usepackage{fontspec}
+  \IfFontExistsTF{Noto Sans}{\setmainfont{Noto Sans}}{\IfFontExistsTF{DejaVu Sans}{\setmainfont{DejaVu Sans}}{}}
+  \IfFontExistsTF{Noto Sans Arabic}{\newfontfamily\rtlfont{Noto Sans Arabic}[Script=Arabic]}{\newcommand\rtlfont{}}
+  \ifdefined\XeTeXversion
+    \TeXXeTstate=1 \newcommand\rtl[1]{{\rtlfont\beginR #1\endR}}
+  \else
+    \newcommand\rtl[1]{{\rtlfont\textdir TRT #1}}
+  \fi
+\else
+  \usepackage[T1]{fontenc}
+  \renewcommand\familydefault{\sfdefault}
+  \newcommand\rtl[1]{#1}
+\fi
+\definecolor{twline}{HTML}{8A94A0}
+\definecolor{twtag}{HTML}{2E7D4F}
+\definecolor{twlabel}{HTML}{1F5FA8}
+\definecolor{twmark}{HTML}{B4560A}
+\definecolor{twsoft}{HTML}{66707C}
+\tikzset{
+  tw/.style={x=0.6pt, y=-0.6pt, every node/.style={inner sep=0pt, anchor=base}},
+  line/.style={draw=twline, line width=0.7pt, line cap=round},
+  mark/.style={draw=twmark},
+  halo/.style={draw=white, line width=3pt},
+  tip/.style={fill=twline}, tip mark/.style={fill=twmark},
+  word/.style={font=\fontsize{9.6}{11}\selectfont},
+  tag/.style={font=\fontsize{7.2}{8}\selectfont, text=twtag},
+  label/.style={font=\fontsize{8.4}{10}\bfseries, text=twlabel},
+  gap/.style={text=twmark},
+  edge/.style={font=\fontsize{7.2}{8}\itshape, text=twsoft},
+  rel/.style={font=\fontsize{7.2}{8}\selectfont, text=twlabel, fill=white, inner sep=1pt},
+  small/.style={font=\fontsize{7.2}{8}\selectfont, text=twsoft},
+}
+\begin{document}
+";
+
+/// The beginning of a document.
+pub fn tex_head() -> &'static str {
+    HEAD
+}
+
+/// The end of a document.
+pub fn tex_tail() -> &'static str {
+    "\\end{document}\n"
+}
+
+/// One sentence: a `tikzpicture`, for the document of [`tex_head`] and [`tex_tail`].
+///
+/// # Errors
+/// When it would be too large.
+pub fn tex_picture(layout: &Layout) -> Result<String> {
+    let scene = Scene::of(layout, &PIXELS, MAX_PIXELS, |_| true)?;
+    let mut out = String::new();
+    write_picture(&mut out, layout, &scene).expect("a String takes everything");
+    Ok(out)
+}
+
+fn write_picture(out: &mut String, layout: &Layout, scene: &Scene) -> std::fmt::Result {
+    if !layout.title().is_empty() {
+        writeln!(out, "% {}", layout.title())?;
+    }
+    writeln!(out, "\\begin{{tikzpicture}}[tw]")?;
+    let mut lines: Vec<&Line> = scene.lines.iter().collect();
+    lines.sort_by_key(|line| (line.is_marked, line.group));
+    for group in lines.chunk_by(|a, b| (a.is_marked, a.group) == (b.is_marked, b.group)) {
+        for line in group {
+            write_path(out, "halo", line)?;
+        }
+        for line in group {
+            write_path(out, if line.is_marked { "line, mark" } else { "line" }, line)?;
+            if line.has_arrow {
+                write_tip(out, line)?;
+            }
+        }
+    }
+    for text in &scene.texts {
+        let style = match text.role {
+            Role::Word => "word",
+            Role::Tag => "tag",
+            Role::Label => "label",
+            Role::GapLabel => "label, gap",
+            Role::Edge => "edge",
+            Role::Relation => "rel",
+            Role::CrossingRelation => "rel, gap",
+            Role::Number | Role::Note => "small",
+        };
+        let x = f64::from(text.x) + f64::from(text.width) / 2.0;
+        writeln!(out, "\\node[{style}] at ({x},{}) {{{}}};", text.y + 15, escaped(&text.content))?;
+    }
+    writeln!(out, "\\end{{tikzpicture}}")
+}
+
+fn write_path(out: &mut String, style: &str, line: &Line) -> std::fmt::Result {
+    let points = &line.points;
+    let (x0, y0) = points[0];
+    if line.shape == Shape::Branch {
+        let (bend, (x, end)) = (branch_bend(points), points[3]);
+        let middle = (y0 + bend) / 2;
+        return writeln!(
+            out,
+            "\\path[{style}] ({x0},{y0}) .. controls ({x0},{middle}) and ({x},{middle}) .. ({x},{bend}) -- ({x},{end});"
+        );
+    }
+    let shortest =
+        points.windows(2).map(|p| (p[0].0 - p[1].0).abs() + (p[0].1 - p[1].1).abs()).min().unwrap_or(0);
+    let radius = f64::from(12.min(shortest / 2)) * 0.6;
+    write!(out, "\\path[{style}, rounded corners={radius:.1}pt] ({x0},{y0})")?;
+    for (x, y) in &points[1..] {
+        write!(out, " -- ({x},{y})")?;
+    }
+    writeln!(out, ";")
+}
+
+fn write_tip(out: &mut String, line: &Line) -> std::fmt::Result {
+    let n = line.points.len();
+    let ((xa, ya), (x, y)) = (line.points[n - 2], line.points[n - 1]);
+    let (dx, dy) = ((x - xa).signum(), (y - ya).signum());
+    let (bx, by) = (x - 6 * dx, y - 6 * dy);
+    let (sx, sy) = (4 * dy, 4 * dx);
+    let style = if line.is_marked { "tip mark" } else { "tip" };
+    writeln!(
+        out,
+        "\\path[{style}] ({x},{y}) -- ({},{}) -- ({},{}) -- cycle;",
+        bx + sx,
+        by + sy,
+        bx - sx,
+        by - sy
+    )
+}
+
+/// Text in LaTeX: nothing in it is a command.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\textbackslash{}"),
+            '~' => out.push_str("\\textasciitilde{}"),
+            '^' => out.push_str("\\textasciicircum{}"),
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => out.extend(['\\', c]),
+            // Without the braces -- would become a dash and `` a quotation mark.
+            '-' | '`' | '\'' | ',' | '<' | '>' | '"' => out.extend(['{', c, '}']),
+            c => out.push(c),
+        }
+    }
+    if text.chars().any(is_rtl) { format!("\\rtl{{{out}}}") } else { out }
+}
