@@ -42,8 +42,10 @@ impl Rng {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape<'a> {
     pub discontinuous: bool,
-    /// Edge labels and secondary edges.
+    /// Edge labels.
     pub edges: bool,
+    /// Edges to second parents.
+    pub secondary: bool,
     /// Constituents with one child.
     pub unaries: bool,
     pub labels: &'a [&'a str],
@@ -62,13 +64,19 @@ pub(crate) const NASTY_LABELS: &[&str] = &[
 
 impl Shape<'_> {
     /// Continuous trees with ordinary labels.
-    pub(crate) const CONTINUOUS: Shape<'static> =
-        Shape { discontinuous: false, edges: false, unaries: true, labels: LABELS, tags: TAGS };
+    pub(crate) const CONTINUOUS: Shape<'static> = Shape {
+        discontinuous: false,
+        edges: false,
+        secondary: false,
+        unaries: true,
+        labels: LABELS,
+        tags: TAGS,
+    };
     /// Discontinuous trees with ordinary labels.
     pub(crate) const DISCONTINUOUS: Shape<'static> = Shape { discontinuous: true, ..Shape::CONTINUOUS };
     /// Everything, with labels that look like marks.
     pub(crate) const NASTY: Shape<'static> =
-        Shape { edges: true, labels: NASTY_LABELS, ..Shape::DISCONTINUOUS };
+        Shape { edges: true, secondary: true, labels: NASTY_LABELS, ..Shape::DISCONTINUOUS };
 }
 
 /// Words `w0 w1 ..` with random tags.
@@ -112,6 +120,8 @@ pub(crate) fn constituent_tree(rng: &mut Rng, n_tokens: usize, shape: Shape<'_>)
         for i in 0..n_tokens {
             builder.set_token_edge(TokenIdx::new(i), rng.pick(&edges));
         }
+    }
+    if shape.secondary {
         for _ in 0..rng.below(3) {
             let parent = crate::ids::NodeId::new(rng.below(builder.n_nodes()));
             let child = match rng.below(2) {

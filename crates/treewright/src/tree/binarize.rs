@@ -16,6 +16,7 @@ use std::ops::Range;
 
 use crate::ids::{NodeId, TokenIdx};
 use crate::sentence::{Sentence, Str};
+use crate::tree::edit::splice;
 use crate::tree::{Child, ConstituentTree, HeadRules, SecondaryEdge, TreeBuilder, TreeError};
 
 /// Left or right.
@@ -561,38 +562,11 @@ pub fn binarize_tree(
 /// The inverse of [`binarize_tree`]: splices out the nodes whose labels mark temporaries. A temporary at the root
 /// is kept, since it has nothing above it.
 pub fn unbinarize_tree(tree: &ConstituentTree) -> ConstituentTree {
-    let parents = tree.parents();
-    let mut builder = TreeBuilder::with_tokens(tree.n_tokens());
-    let mut becomes = vec![NodeId::new(0); tree.n_nodes()];
-    for (id, node) in tree.nodes().rev() {
-        let above = parents[id.index()].map(|parent| becomes[parent.index()]);
-        becomes[id.index()] = match above {
-            Some(above) if looks_temporary(&node.label) => above,
-            _ => {
-                let new = builder.node(node.label.strip_suffix('\\').unwrap_or(&node.label));
-                builder.set_edge(new, node.edge.clone());
-                if let Some(above) = above {
-                    builder.attach(Child::Node(new), above);
-                }
-                new
-            }
-        };
-    }
-    for (i, parent) in tree.token_parents().into_iter().enumerate() {
-        let token = TokenIdx::new(i);
-        builder.attach(Child::Token(token), becomes[parent.index()]);
-        if !tree.token_edge(token).is_empty() {
-            builder.set_token_edge(token, tree.token_edge(token));
-        }
-    }
-    for edge in tree.secondary_edges() {
-        let child = match edge.child {
-            Child::Node(node) => Child::Node(becomes[node.index()]),
-            token => token,
-        };
-        builder.secondary(child, edge.label.clone(), becomes[edge.parent.index()]);
-    }
-    builder.finish().expect("splicing nodes out of a tree leaves a tree")
+    let label = |id: NodeId| {
+        let label = &tree.node(id).label;
+        Str::from(label.strip_suffix('\\').unwrap_or(label))
+    };
+    splice(tree, |id| looks_temporary(&tree.node(id).label), label)
 }
 
 #[cfg(test)]

@@ -175,3 +175,105 @@ impl Extremes {
         result
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::arbitrary::dependencies;
+    use proptest::prelude::*;
+
+    /// Does following heads from `word` lead to `head`?
+    fn is_dominated(tree: &DependencyTree, word: usize, head: usize) -> bool {
+        let mut at = Some(TokenIdx::new(word));
+        while let Some(word) = at {
+            if word.index() == head {
+                return true;
+            }
+            at = tree.head(word);
+        }
+        false
+    }
+
+    /// The definition, literally.
+    fn nonprojective_by_definition(tree: &DependencyTree) -> Vec<bool> {
+        let crosses = |(d, arc): (usize, &Arc)| {
+            arc.head.is_some_and(|head| {
+                let head = head.index();
+                (head.min(d) + 1..head.max(d)).any(|word| !is_dominated(tree, word, head))
+            })
+        };
+        tree.arcs.iter().enumerate().map(crosses).collect()
+    }
+
+    #[track_caller]
+    fn check_cycle(heads: &[Option<usize>], on_cycle: &[usize]) {
+        let found = DependencyTree::from_heads(heads.iter().copied()).find_cycle().map(TokenIdx::index);
+        match found {
+            Some(word) => assert!(on_cycle.contains(&word), "{word} is not on a cycle"),
+            None => assert!(on_cycle.is_empty(), "the cycle was not found"),
+        }
+    }
+
+    #[test]
+    fn cycles() {
+        check_cycle(&[], &[]);
+        check_cycle(&[None, Some(0), Some(1)], &[]);
+        check_cycle(&[Some(0)], &[0]);
+        check_cycle(&[Some(1), Some(2), Some(1), None], &[1, 2]);
+        check_cycle(&[None, Some(3), Some(1), Some(2), Some(1)], &[1, 2, 3]);
+        // A head outside the sentence ends the way.
+        check_cycle(&[Some(7), Some(0)], &[]);
+    }
+
+    #[test]
+    fn every_small_tree_is_checked() {
+        // All head vectors over up to five words that are trees.
+        for n in 1..=5usize {
+            for code in 0..(n + 1).pow(n as u32) {
+                let head = |d: usize| (code / (n + 1).pow(d as u32) % (n + 1)).checked_sub(1);
+                let tree = DependencyTree::from_heads((0..n).map(head));
+                let in_steps = |start: usize| {
+                    let mut at = Some(start);
+                    (0..=n).for_each(|_| at = at.and_then(head));
+                    at
+                };
+                let is_tree = (0..n).all(|d| in_steps(d).is_none());
+                assert_eq!(tree.find_cycle().is_none(), is_tree, "{tree:?}");
+                if is_tree {
+                    assert_eq!(tree.nonprojective_arcs(), nonprojective_by_definition(&tree), "{tree:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn long_sentences() {
+        let n = 1_000_000;
+        let flat = DependencyTree::from_heads((0..n).map(|i| (i > 0).then_some(0)));
+        assert!(flat.is_projective() && flat.find_cycle().is_none());
+        let chain = DependencyTree::from_heads((0..n).map(|i: usize| i.checked_sub(1)));
+        assert!(chain.is_projective() && chain.find_cycle().is_none());
+        let ring = DependencyTree::from_heads((0..n).map(|i| Some((i + 1) % n)));
+        assert!(ring.find_cycle().is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn nonprojective_arcs_are_those_of_the_definition(tree in dependencies(40, false, &["x"])) {
+            prop_assert_eq!(tree.nonprojective_arcs(), nonprojective_by_definition(&tree));
+        }
+
+        #[test]
+        fn a_cycle_is_found(tree in dependencies(20, false, &["x"]), from in 0..20usize, to in 0..20usize) {
+            // Hanging a word from one below it closes a cycle; from any other it does not.
+            let (from, to) = (from % tree.len(), to % tree.len());
+            let mut changed = tree.clone();
+            changed.arcs[from].head = Some(TokenIdx::new(to));
+            let found = changed.find_cycle();
+            prop_assert_eq!(found.is_some(), is_dominated(&tree, to, from));
+            if let Some(word) = found {
+                prop_assert!(is_dominated(&tree, word.index(), from) && is_dominated(&tree, to, word.index()));
+            }
+        }
+    }
+}

@@ -151,14 +151,36 @@ fn what_is_no_tree_is_refused() {
     }
     let word = |i| Child::Token(TokenIdx::new(i));
     check(1, |_| (), TreeError::Empty);
-    check(2, |b| drop(b.unary("S", word(0))), TreeError::Unattached(TokenIdx::new(1)));
-    check(1, |b| drop(b.unary("S", word(1))), TreeError::TwoParents(TokenIdx::new(1)));
+    check(
+        2,
+        |b| {
+            b.unary("S", word(0));
+        },
+        TreeError::Unattached(TokenIdx::new(1)),
+    );
     check(
         1,
-        |b| drop(b.binary("S", false, word(0), word(0), Side::Left)),
+        |b| {
+            b.unary("S", word(1));
+        },
+        TreeError::TwoParents(TokenIdx::new(1)),
+    );
+    check(
+        1,
+        |b| {
+            b.binary("S", false, word(0), word(0), Side::Left);
+        },
         TreeError::TwoParents(TokenIdx::new(0)),
     );
-    check(2, |b| (0..2).for_each(|i| drop(b.unary("S", word(i)))), TreeError::Unrooted(0));
+    check(
+        2,
+        |b| {
+            (0..2).for_each(|i| {
+                b.unary("S", word(i));
+            })
+        },
+        TreeError::Unrooted(0),
+    );
     let shared = |b: &mut BinaryTreeBuilder| {
         let below = Child::Node(b.unary("A", word(0)));
         b.binary("S", false, below, below, Side::Left);
