@@ -75,11 +75,24 @@ pub fn random_walks<S: TransitionSystem>(
     }
 }
 
+/// Takes actions out of the legal ones of a state.
+pub type Restrict<'a, S> = &'a dyn Fn(&Forest, &<S as TransitionSystem>::State, &mut ActionSet);
+
 /// Visits every walk over `n` words depth first: `visit(forest, state, walk)` for every state, final ones included,
 /// and says whether to go on below it.
 pub fn every_walk<S: TransitionSystem>(
     system: &S,
     n: usize,
+    visit: impl FnMut(&mut Forest, &S::State, &[ActionId]) -> bool,
+) {
+    every_walk_within(system, n, &|_, _, _| (), visit);
+}
+
+/// [`every_walk`], of the walks that `restrict` leaves.
+pub fn every_walk_within<S: TransitionSystem>(
+    system: &S,
+    n: usize,
+    restrict: Restrict<S>,
     mut visit: impl FnMut(&mut Forest, &S::State, &[ActionId]) -> bool,
 ) {
     let mut forest = Forest::new();
@@ -92,6 +105,7 @@ pub fn every_walk<S: TransitionSystem>(
         let mut todo = Vec::new();
         if visit(forest, &state, walk) && !system.is_final(forest, &state) {
             system.legal(forest, &state, &mut legal);
+            restrict(forest, &state, &mut legal);
             assert!(!legal.is_empty(), "dead end after {}", names(system, walk));
             todo.extend(legal.iter());
             todo.reverse();
@@ -150,6 +164,8 @@ pub struct Exhaustive<'a, S: TransitionSystem> {
     pub loss: &'a dyn Fn(&S::Tree) -> u32,
     /// What a state holds beside its view.
     pub flags: &'a dyn Fn(&Forest, &S::State) -> Vec<u32>,
+    /// Which actions the search may not take.
+    pub restrict: Restrict<'a, S>,
     /// What has been found out so far.
     pub memo: FxHashMap<Vec<u32>, u32>,
 }
@@ -162,7 +178,7 @@ impl<'a, S: TransitionSystem> Exhaustive<'a, S> {
         loss: &'a dyn Fn(&S::Tree) -> u32,
         flags: &'a dyn Fn(&Forest, &S::State) -> Vec<u32>,
     ) -> Self {
-        Exhaustive { system, loss, flags, memo: FxHashMap::default() }
+        Exhaustive { system, loss, flags, restrict: &|_, _, _| (), memo: FxHashMap::default() }
     }
 
     /// The loss of one state. Recursion is bounded by the length of a derivation of a few words.
@@ -178,6 +194,7 @@ impl<'a, S: TransitionSystem> Exhaustive<'a, S> {
         } else {
             let mut legal = ActionSet::new(self.system.n_actions());
             self.system.legal(forest, state, &mut legal);
+            (self.restrict)(forest, state, &mut legal);
             let after = legal.iter().map(|action| {
                 let next = self.system.apply(forest, state, action);
                 self.loss(forest, &next)
@@ -190,7 +207,9 @@ impl<'a, S: TransitionSystem> Exhaustive<'a, S> {
 }
 
 /// Law 6, second half: in every state that `visit` lets in, the oracle's loss is the exhaustive one, the loss after
-/// each legal action too, and the optimal actions are exactly those of cost 0. Returns how many states were checked.
+/// each legal action too, and the optimal actions are exactly those of cost 0, all within what the oracle's `restrict`
+/// leaves. A state that is met again by another walk has its loss checked again, for oracles that keep books. Returns
+/// how many states were checked.
 #[track_caller]
 pub fn oracle_is_exact<S: TransitionSystem, O: Oracle<S>>(
     system: &S,
@@ -200,14 +219,18 @@ pub fn oracle_is_exact<S: TransitionSystem, O: Oracle<S>>(
     flags: &dyn Fn(&Forest, &S::State) -> Vec<u32>,
     visit: impl Fn(&Forest, &S::State) -> bool,
 ) -> usize {
+    let restrict = |forest: &Forest, state: &S::State, legal: &mut ActionSet| {
+        oracle.restrict(system, forest, state, legal);
+    };
     let mut search = Exhaustive::new(system, loss, flags);
+    search.restrict = &restrict;
     let mut seen = rustc_hash::FxHashSet::default();
     let mut oracles = vec![oracle.clone()];
     let mut checked = 0;
     let (mut legal, mut optimal) = (ActionSet::new(system.n_actions()), ActionSet::new(system.n_actions()));
     // The oracle at each depth of the walk, so that those who keep books see every step.
     let mut trail: Vec<S::State> = Vec::new();
-    every_walk(system, n, |forest, state, walk| {
+    every_walk_within(system, n, &restrict, |forest, state, walk| {
         oracles.truncate(walk.len() + 1);
         trail.truncate(walk.len());
         if let Some(&action) = walk.last()
@@ -220,18 +243,22 @@ pub fn oracle_is_exact<S: TransitionSystem, O: Oracle<S>>(
         trail.push(*state);
         let mut state_key = key(forest, &system.view(state));
         state_key.extend(flags(forest, state));
-        if !visit(forest, state) || !seen.insert(state_key) {
+        if !visit(forest, state) {
             return false;
         }
-        checked += 1;
         let truth = search.loss(forest, state);
         let oracle = oracles.last_mut().expect("one per depth");
         let so_far = || names(system, walk);
         assert_eq!(oracle.loss(system, forest, state), Some(truth), "loss after [{}]", so_far());
+        if !seen.insert(state_key) {
+            return false;
+        }
+        checked += 1;
         if system.is_final(forest, state) {
             return true;
         }
         system.legal(forest, state, &mut legal);
+        oracle.restrict(system, forest, state, &mut legal);
         oracle.optimal(system, forest, state, &legal, &mut optimal);
         for action in legal.iter() {
             let next = system.apply(forest, state, action);
@@ -267,6 +294,7 @@ pub fn optimal_walk_gives_gold<S: TransitionSystem, O: Oracle<S>>(
     let mut walk = Vec::new();
     while !system.is_final(&forest, &state) {
         system.legal(&forest, &state, &mut legal);
+        oracle.restrict(system, &forest, &state, &mut legal);
         oracle.optimal(system, &mut forest, &state, &legal, &mut optimal);
         assert!(!optimal.is_empty(), "no optimal action after {} for {gold:?}", names(system, &walk));
         let action = optimal.iter().nth(rng.below(optimal.len())).expect("within the set");

@@ -43,6 +43,11 @@ pub trait Oracle<S: TransitionSystem>: Clone {
         out: &mut ActionSet,
     );
 
+    /// Takes out of `legal` what training may not even consider in this state (SWAP: only when due, and then alone).
+    /// Trainers and the `oracle` command call it after `legal` and before `optimal`; parsing never does. What it
+    /// takes out depends on the gold tree and the state, never on the walk.
+    fn restrict(&self, _system: &S, _forest: &Forest, _state: &S::State, _legal: &mut ActionSet) {}
+
     /// Tells the oracle that `action` is taken in `state`.
     fn advance(&mut self, _system: &S, _forest: &Forest, _state: &S::State, _action: ActionId) {}
 
