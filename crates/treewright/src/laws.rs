@@ -231,7 +231,7 @@ pub fn oracle_is_exact<S: TransitionSystem, O: Oracle<S>>(
     // The oracle at each depth of the walk, so that those who keep books see every step.
     let mut trail: Vec<S::State> = Vec::new();
     every_walk_within(system, n, &restrict, |forest, state, walk| {
-        oracles.truncate(walk.len() + 1);
+        oracles.truncate(walk.len().max(1));
         trail.truncate(walk.len());
         if let Some(&action) = walk.last()
             && oracles.len() == walk.len()

@@ -176,6 +176,12 @@ systems! {
     InOrder = "in-order" => systems::in_order::InOrder;
     /// Constituents, discontinuous: reductions that pass over items of the stack.
     SrGap = "sr-gap" => systems::sr_gap::SrGap;
+    /// Dependencies, projective: a word's left dependents hang from the buffer, its right ones from the stack.
+    ArcHybrid = "arc-hybrid" => systems::arc_hybrid::ArcHybrid,
+        dynamic systems::arc_hybrid::DynamicOracle;
+    /// Dependencies: arc-hybrid and SWAP, which reorders words. The dynamic oracle is static for SWAP.
+    ArcHybridSwap = "arc-hybrid-swap" => systems::arc_hybrid_swap::ArcHybridSwap,
+        dynamic systems::arc_hybrid_swap::StaticDynamicOracle;
 }
 
 impl std::fmt::Display for SystemTag {

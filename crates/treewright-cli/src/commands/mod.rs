@@ -2,8 +2,8 @@
 //! (2, for usage, is clap's).
 
 mod convert;
-mod stats;
 mod draw;
+mod stats;
 
 use std::process::ExitCode;
 
