@@ -2,6 +2,7 @@
 //!
 //! A tree is kept in one canonical form, so that `==` means "the same tree": the children of a node stand in the
 //! order of their leftmost words, and the nodes stand in post-order (children before parents, the root last).
+//! Secondary edges are sorted by their lower end.
 //! Words are not nodes; their tags belong to the sentence.
 
 mod nested;
@@ -73,6 +74,16 @@ pub struct SecondaryEdge {
     pub label: Str,
     /// The second parent.
     pub parent: NodeId,
+}
+
+impl SecondaryEdge {
+    /// Their order in a tree: words before nodes, then by parent, then by label.
+    fn order(&self) -> (bool, usize, NodeId, &str) {
+        match self.child {
+            Child::Token(token) => (false, token.index(), self.parent, &self.label),
+            Child::Node(node) => (true, node.index(), self.parent, &self.label),
+        }
+    }
 }
 
 /// Why a set of nodes is not a tree over the sentence. Positions are those given to the builder.
@@ -502,6 +513,7 @@ impl TreeBuilder {
                 *node = new_id[node.index()];
             }
         }
+        self.secondary.sort_by(|a, b| a.order().cmp(&b.order()));
         if self.token_edges.iter().all(|edge| edge.is_empty()) {
             self.token_edges.clear();
         }

@@ -137,7 +137,8 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
             Some(Err(error)) => {
                 // An empty line stands for the bad one, so that later lines keep their numbers.
                 self.text.push('\n');
-                Err(error.in_sentence(self.n_sentences + usize::from(self.open.is_empty())))
+                let is_between = self.open.is_empty() && self.damaged_depth == 0;
+                Err(error.in_sentence(self.n_sentences + usize::from(is_between)))
             }
         }
     }

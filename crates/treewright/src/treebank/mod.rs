@@ -25,6 +25,7 @@ mod bracket;
 mod bracket_scan;
 mod conllu;
 mod discbracket;
+mod export;
 mod format;
 mod gzip;
 mod json;
@@ -38,6 +39,7 @@ use std::io::{BufWriter, Read, Write};
 pub use bracket::{PennReader, PennWriter};
 pub use conllu::{ConlluReader, ConlluWriter};
 pub use discbracket::{DiscbracketReader, DiscbracketWriter};
+pub use export::{ExportReader, ExportWriter};
 pub use format::Format;
 pub use json::{JsonReader, JsonWriter};
 pub use tokens::{TokensReader, TokensWriter, tokenize};
@@ -104,6 +106,10 @@ pub struct WriteOptions {
     pub gzip: bool,
     /// `tokens`: write each token as `word/TAG`.
     pub tagged: bool,
+    /// Export: the label of the root that is left out; `TOP` if absent.
+    pub root_label: Option<Str>,
+    /// Export: 3 or 4; if absent, 4 from the first sentence with lemmas on, 3 before.
+    pub export_version: Option<u32>,
 }
 
 /// What [`open`] found.
@@ -147,7 +153,7 @@ pub fn reader<'a>(
         Format::Conllx => Box::new(ConlluReader::conllx(source, options)),
         Format::Ptb => Box::new(PennReader::new(source, options)),
         Format::Discbracket => Box::new(DiscbracketReader::new(source, options)),
-        Format::Export => unavailable(source),
+        Format::Export => Box::new(ExportReader::new(source, options)),
         Format::Tigerxml => unavailable(source),
         Format::Alpino => unavailable(source),
         Format::Json => Box::new(JsonReader::new(source, options)),
@@ -185,7 +191,7 @@ fn plain_writer<'a>(
         Format::Conllx => Ok(Box::new(ConlluWriter::conllx(sink))),
         Format::Ptb => Ok(Box::new(PennWriter::new(sink))),
         Format::Discbracket => Ok(Box::new(DiscbracketWriter::new(sink))),
-        Format::Export => Err(unavailable()),
+        Format::Export => Ok(Box::new(ExportWriter::new(sink, options))),
         Format::Tigerxml => Err(unavailable()),
         Format::Json => Ok(Box::new(JsonWriter::new(sink))),
         Format::Text => Ok(Box::new(TokensWriter::text(sink))),

@@ -1,7 +1,12 @@
 //! Both bracket formats: what is read, what is refused, where reading goes on.
 
+use proptest::prelude::*;
+
 use super::*;
-use crate::treebank::{DiscbracketReader, DiscbracketWriter};
+use crate::sentence::{Sentence, Token};
+use crate::tree::TreeBuilder;
+use crate::tree::arbitrary::{self, NASTY_LABELS, Shape};
+use crate::treebank::{DiscbracketReader, DiscbracketWriter, random};
 
 /// What a file gives, one line per item: the tree as brackets without ambiguity, or the error.
 fn read(text: &str, with_index: bool, options: &ReadOptions) -> Vec<String> {
@@ -68,4 +73,289 @@ fn labels_tags_and_words() {
     let options = ReadOptions { bare_words: true, ..ReadOptions::default() };
     assert_eq!(read("(B (A w0) w1)\n(B (A w0))", false, &options), ["B[A[0:w0/] 1:w1/]", "B[A[0:w0/]]"]);
     assert_eq!(read("(A (B 0=w0 2=w2) (C 1=w1))", true, &options), ["A[B[0:w0/ 2:w2/] C[1:w1/]]"]);
+}
+
+#[test]
+fn positions_give_the_order() {
+    let expected = "A[B[0:w0/ 2:w2/] 1:w1/]";
+    check_disc("(A (B 0=w0 2=w2) 1=w1)", &[expected]);
+    check_disc("(A 1=w1 (B 2=w2 0=w0))", &[expected]);
+    check_disc("(S (NP (N 1=b) (D 0=a)) (V 2=c=d) (P 3=))", &["S[NP[0:a/D 1:b/N] 2:c=d/V 3:/P]"]);
+    check_disc("(S (NP (A 2=c)) (A 1=b) (VP (A 0=a)))", &["S[VP[0:a/A] 1:b/A NP[2:c/A]]"]);
+}
+
+#[test]
+fn leaves_need_positions() {
+    let expected = "expected (TAG index=word), where the index is a number from 0 [TW204]";
+    for leaf in ["w", "=w", "-1=w", "1.0=w", "1234567890=w", "0"] {
+        let error = format!("1:7: sentence 1: {leaf:?} where a word should stand; {expected}");
+        check_disc(&format!("(S (A {leaf}))\n(S (B 0=b))"), &[&error, "S[0:b/B]"]);
+        let error = error.replace("1:7", "1:6");
+        check_disc(&format!("(S ( {leaf})) (S (B 0=b))"), &[&error, "S[0:b/B]"]);
+        check_disc(
+            &format!("(S x\n {leaf}) (S (B 0=b))").replace('x', "1=x"),
+            &[&error.replace("1:6", "2:2"), "S[0:b/B]"],
+        );
+    }
+}
+
+#[test]
+fn every_position_once() {
+    check_disc(
+        "(S (É 1=a) (B 0=b) (C 1=c))",
+        &["1:23: sentence 1: word 1 stands in the tree twice; expected once [TW206]"],
+    );
+    check_disc(
+        "(S (A 0=a)\n (B 5=b))\n(S (A 0=a))",
+        &[
+            "2:5: sentence 1: word 1 is missing; expected the words 0 to 1 in a tree of 2 words [TW205]",
+            "S[0:a/A]",
+        ],
+    );
+    check_disc(
+        "(S (A 1=a))",
+        &["1:7: sentence 1: word 0 is missing; expected the words 0 to 0 in a tree of 1 words [TW205]"],
+    );
+}
+
+#[test]
+fn unbalanced_brackets() {
+    let end = "brackets not closed at the end of the file; expected as many `)` as `(` [TW201]";
+    let next = "not closed where the next tree starts; expected as many `)` as `(` [TW201]";
+    check("(S (A a)\n  (B b", &[&format!("1:1: sentence 1: 2 {end}")]);
+    // The first tree may be one without indentation, so the file is read to its end and then from the next line.
+    check(
+        "(S (A a)\n(S (B b))\n(S (C c))",
+        &[&format!("1:1: sentence 1: 1 {}", end.replace("brackets", "bracket")), "S[0:b/B]", "S[0:c/C]"],
+    );
+    // Later ones are not.
+    check(
+        "(S (A a))\n(S (A (B b\n(S (C c))\n(S (D d)\n(S (E e))\n",
+        &[
+            "S[0:a/A]",
+            &format!("2:1: sentence 2: 3 brackets {next}"),
+            "S[0:c/C]",
+            &format!("4:1: sentence 4: 1 bracket {next}"),
+            "S[0:e/E]",
+        ],
+    );
+    check(
+        "(S (A a)))) )\n(S (B b))",
+        &["S[0:a/A]", "1:10: sentence 1: a `)` that closes nothing; expected `(` [TW201]", "S[0:b/B]"],
+    );
+}
+
+#[test]
+fn text_outside_of_trees() {
+    check(
+        "é hello (S (A a)) x\n(S (B b))",
+        &[
+            "1:1: sentence 1: \"é\" outside of any tree; expected `(` [TW202]",
+            "S[0:a/A]",
+            "1:19: sentence 2: \"x\" outside of any tree; expected `(` [TW202]",
+            "S[0:b/B]",
+        ],
+    );
+}
+
+#[test]
+fn empty_trees_are_errors_or_no_parses() {
+    let whole = "a tree without words; expected at least one [TW207]";
+    for tree in ["()", "(())", "(TOP)", "(TOP ())", "( )", "(S (NP) (VP ()))"] {
+        let text = format!("(S (A a))\n{tree}\n(S (B b))\n");
+        check(&text, &["S[0:a/A]", &format!("2:1: sentence 2: {whole}"), "S[0:b/B]"]);
+        let options = ReadOptions { no_parse: true, ..ReadOptions::default() };
+        assert_eq!(read(&text, false, &options), ["S[0:a/A]", "None", "S[0:b/B]"]);
+        let lines = format!("\n{tree}\n \t\n(S (A 0=a))\n\n");
+        assert_eq!(read(&lines, true, &options), ["None", "None", "None", "S[0:a/A]", "None"]);
+    }
+    let inner = "1:10: sentence 1: a constituent without words; expected at least one word in it [TW207]";
+    check("(S (A a) (NP) (VP ()))(S (B b))", &[inner, "S[0:b/B]"]);
+    // A blank line between trees is nothing by default.
+    check("\n(S (A a))\n\n\n(S (B b))\n", &["S[0:a/A]", "S[0:b/B]"]);
+}
+
+#[test]
+fn bad_bytes_cost_one_tree() {
+    let read = |bytes: &[u8]| -> Vec<String> {
+        PennReader::new(bytes, &ReadOptions::default())
+            .map(|item| item.map_or_else(|e| e.to_string(), |entry| show(&entry)))
+            .collect()
+    };
+    let nul = "a NUL byte; expected text [TW004]";
+    assert_eq!(
+        read(b"(S (A a))\n(S (B \0))\n(S (C c))"),
+        ["S[0:a/A]", &format!("2:7: sentence 2: {nul}"), "S[0:c/C]"]
+    );
+    // Nobody knows how many brackets the bad line had: the next tree is the next line that starts with one.
+    assert_eq!(
+        read(b"(S\n  (B \0))\n  (C c))) (X (X x))\n(S (D d))"),
+        [&format!("2:6: sentence 1: {nul}"), "S[0:d/D]"]
+    );
+    assert_eq!(
+        read(b"(S (A \n (\0\n (\0\n))\n(S (D d))"),
+        [&format!("2:3: sentence 1: {nul}"), &format!("3:3: sentence 1: {nul}"), "S[0:d/D]"]
+    );
+}
+
+fn write(entries: &[Entry], with_index: bool) -> Result<String> {
+    let mut out = Vec::new();
+    let mut writer: Box<dyn Writer + '_> = match with_index {
+        true => Box::new(DiscbracketWriter::new(&mut out)),
+        false => Box::new(PennWriter::new(&mut out)),
+    };
+    entries.iter().try_for_each(|entry| writer.write(entry))?;
+    writer.finish()?;
+    drop(writer);
+    Ok(String::from_utf8(out).expect("text"))
+}
+
+fn entries(text: &str, with_index: bool, options: &ReadOptions) -> Vec<Entry> {
+    let items: Result<Vec<Entry>> = if with_index {
+        DiscbracketReader::new(text.as_bytes(), options).collect()
+    } else {
+        PennReader::new(text.as_bytes(), options).collect()
+    };
+    items.unwrap_or_else(|error| panic!("{error} in {text:?}"))
+}
+
+#[test]
+fn canonical_text_is_written_as_it_was() {
+    let text = "( (S (NP-SBJ (D a) (N b)) w (VP ( x)) (. .)))\n(X w)\n( w)\n( ( w) v)\n(A (B ( w)))\n";
+    assert_eq!(write(&entries(text, false, &ReadOptions::default()), false).as_deref(), Ok(text));
+    let text = "(S (VP (V 0=a) (N 2=c)) (N 1==b))\n( ( 0=w) 1=)\n(X 0=w)\n";
+    assert_eq!(write(&entries(text, true, &ReadOptions::default()), true).as_deref(), Ok(text));
+    let text = "(B (A w0) w1)\n";
+    let options = ReadOptions { bare_words: true, ..ReadOptions::default() };
+    let unambiguous = "(B (A ( w0)) w1)\n";
+    assert_eq!(write(&entries(text, false, &options), false).as_deref(), Ok(unambiguous));
+    assert_eq!(entries(unambiguous, false, &ReadOptions::default()), entries(text, false, &options));
+    let options = ReadOptions { no_parse: true, ..ReadOptions::default() };
+    assert_eq!(write(&entries("(TOP)\n\n", false, &options), false).as_deref(), Ok("(())\n(())\n"));
+}
+
+#[test]
+fn what_brackets_cannot_hold_is_refused() {
+    #[track_caller]
+    fn check(text: &str, edit: impl FnOnce(&mut Entry), with_index: bool, expected: Result<&str, &str>) {
+        let mut entry = entries(text, true, &ReadOptions::default()).remove(0);
+        edit(&mut entry);
+        let written = write(&[entry], with_index).map_err(|error| error.to_string());
+        assert_eq!(written.as_deref().map_err(String::as_str), expected);
+    }
+    let word = |form: &'static str| move |entry: &mut Entry| entry.sentence.tokens[0].form = form.into();
+    let one = "(S (A 0=a))";
+    check(one, word("(:"), false, Ok("(S (A -LRB-:))\n"));
+    check(one, word("a)"), true, Ok("(S (A 0=a-RRB-))\n"));
+    for form in ["a b", "a\t", "\n", "\ra", "a\0"] {
+        for with_index in [false, true] {
+            let message = format!(
+                " sentence 1: the word {form:?} contains white space, which brackets cannot hold [TW008]"
+            );
+            check(one, word(form), with_index, Err(&message));
+        }
+    }
+    check(one, word(""), false, Err(" sentence 1: word 1 is empty, which Penn brackets cannot hold [TW008]"));
+    check(one, word(""), true, Ok("(S (A 0=))\n"));
+    let disc =
+        " sentence 1: Penn brackets cannot hold a discontinuous tree; use discbracket or export [TW007]";
+    check("(S (X (A 0=a) (A 2=c)) (A 1=b))", |_| {}, false, Err(disc));
+    let missing = " sentence 1: a sentence without a tree cannot be written as brackets [TW007]";
+    check(one, |entry| entry.tree = None, true, Err(missing));
+    let longer = " sentence 1: the tree has 1 words but the sentence 2 [TW007]";
+    check(one, |entry| entry.sentence.tokens.push(Token::default()), true, Err(longer));
+    let heads = " sentence 1: brackets cannot hold a dependency tree; use conllu [TW007]";
+    check(
+        one,
+        |entry| entry.tree = Some(crate::tree::DependencyTree::from_heads([None]).into()),
+        true,
+        Err(heads),
+    );
+}
+
+/// What brackets hold of an entry: forms, tags, labels and structure, with brackets escaped.
+fn reduced(entry: &Entry) -> Entry {
+    let Some(Tree::Constituent(tree)) = &entry.tree else { panic!("a constituent tree") };
+    let mut builder = TreeBuilder::with_tokens(tree.n_tokens());
+    for (_, node) in tree.nodes() {
+        builder.node(escape(&node.label));
+    }
+    for (id, _) in tree.nodes() {
+        tree.children(id).iter().for_each(|&child| builder.attach(child, id));
+    }
+    let token = |token: &Token| Token::new(escape(&token.form), escape(&token.tag));
+    let tokens = entry.sentence.tokens.iter().map(token).collect();
+    let tree = builder.finish().expect("the same tree");
+    Entry { sentence: Sentence { tokens, ..Sentence::default() }, tree: Some(tree.into()) }
+}
+
+fn escape(text: &str) -> String {
+    text.replace('(', "-LRB-").replace(')', "-RRB-")
+}
+
+const ODD_TAGS: &[&str] = &["", "N", "0=a", "=", "-NONE-", "é", "#", "A=1", "\u{a0}"];
+
+proptest! {
+    /// What was written is what is read, bare words, empty labels and odd labels included.
+    #[test]
+    fn trees_round_trip(
+        (mut sentence, tree) in arbitrary::constituents(9, Shape { tags: ODD_TAGS, edges: false, ..Shape::NASTY }),
+        (flat_sentence, flat) in arbitrary::constituents(9, Shape { tags: ODD_TAGS, labels: NASTY_LABELS, ..Shape::CONTINUOUS }),
+    ) {
+        sentence.tokens[0].form = "".into();
+        let disc = [Entry { sentence, tree: Some(tree.into()) }, Entry { sentence: flat_sentence, tree: Some(flat.into()) }];
+        let text = write(&disc, true).expect("discbracket holds any tree");
+        prop_assert_eq!(&entries(&text, true, &ReadOptions::default())[..], &disc[..]);
+        let text = write(&disc[1..], false).expect("a continuous tree");
+        prop_assert_eq!(&entries(&text, false, &ReadOptions::default())[..], &disc[1..]);
+    }
+
+    /// Any entry is either refused or read back, with what the format holds.
+    #[test]
+    fn any_entry_round_trips_or_is_refused(entry in random::constituent_entry()) {
+        match write(std::slice::from_ref(&entry), true) {
+            Ok(text) => prop_assert_eq!(entries(&text, true, &ReadOptions::default()), vec![reduced(&entry)]),
+            Err(error) => prop_assert_eq!(error.code, Code::Unwritable),
+        }
+    }
+
+    /// Damaged text gives trees or errors, and ends.
+    #[test]
+    fn damaged_text_is_read_to_its_end(mutations in random::mutations(), with_index: bool) {
+        let text: &[u8] = match with_index {
+            true => b"(S (VP (V 0=a) (N 2=c)) (N 1=b))\n( (S\n   (A 0=x)\n  (B 1=y=)))\n(X 0=w)\n(A 0=b (C 1=d))\n",
+            false => b"(S (VP (V a) (N b)) (N c))\n( (S\n   (A x)\n  (B y)))\n(X w)\n(A b (C d))\n",
+        };
+        let text = random::mutate(text, &mutations);
+        for bare_words in [false, true] {
+            let options = ReadOptions { bare_words, no_parse: bare_words, ..ReadOptions::default() };
+            let items: Vec<Result<Entry>> = match with_index {
+                true => DiscbracketReader::new(&text[..], &options).take(1000).collect(),
+                false => PennReader::new(&text[..], &options).take(1000).collect(),
+            };
+            prop_assert!(items.len() < 200);
+            let good: Vec<Entry> = items.into_iter().flatten().collect();
+            let written = write(&good, with_index).expect("what was read can be written");
+            let options = ReadOptions { no_parse: true, ..ReadOptions::default() };
+            prop_assert_eq!(entries(&written, with_index, &options), good);
+        }
+    }
+}
+
+#[test]
+fn deep_and_wide_trees() {
+    for (sentence, tree) in [arbitrary::deep_tree(100_000), arbitrary::wide_tree(1_000_000)] {
+        let entry = Entry { sentence, tree: Some(tree.into()) };
+        for with_index in [false, true] {
+            let text = write(std::slice::from_ref(&entry), with_index).expect("any size");
+            assert!(entries(&text, with_index, &ReadOptions::default())[0] == entry);
+        }
+    }
+    // An unclosed one, and one in the wrong order.
+    let open = "(S ".repeat(100_000);
+    assert_eq!(read(&open, false, &ReadOptions::default()).len(), 1);
+    let n = 100_000;
+    let backwards: String = (0..n).rev().map(|i| format!(" (A {i}=w)")).collect();
+    let trees = entries(&format!("(S{backwards})"), true, &ReadOptions::default());
+    assert_eq!(trees[0].sentence.len(), n);
 }
