@@ -39,7 +39,8 @@ pub fn run(args: &ConvertArgs) -> Result<ExitCode> {
     let opened = args.read.open(&args.input, &progress)?;
     let format = args.to.or_else(|| Format::from_path(&args.output)).unwrap_or(opened.format);
     let mut output = Output::create(Some(&args.output))?;
-    let options = WriteOptions { gzip: args.output.ends_with(".gz"), tagged: args.read.tagged };
+    let gzip = args.output.ends_with(".gz");
+    let options = WriteOptions { gzip, tagged: args.read.tagged, ..WriteOptions::default() };
     let mut writer = treebank::writer(format, &mut output, &options)?;
     for (number, item) in opened.reader.enumerate() {
         let Some(entry) = skipping.accept(item)? else { continue };
