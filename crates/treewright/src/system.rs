@@ -174,6 +174,10 @@ systems! {
     TopDown = "top-down" => systems::top_down::TopDown;
     /// Constituents, continuous: a non-terminal is opened after its first child.
     InOrder = "in-order" => systems::in_order::InOrder;
+    /// Constituents, continuous: binary trees from the bottom up.
+    BottomUp = "bottom-up" => systems::bottom_up::BottomUp;
+    /// Constituents, continuous: binary trees from the bottom up, in exactly 2n actions.
+    BottomUp2n = "bottom-up-2n" => systems::bottom_up_2n::BottomUp2n;
     /// Constituents, discontinuous: reductions that pass over items of the stack.
     SrGap = "sr-gap" => systems::sr_gap::SrGap;
     /// Dependencies, projective: a word's left dependents hang from the buffer, its right ones from the stack.

@@ -219,6 +219,25 @@ impl Symbols {
     }
 }
 
+/// Is a node a word or a constituent, not a temporary?
+#[inline]
+pub(crate) fn is_solid(forest: &Forest, node: NodeId) -> bool {
+    forest.node(node).kind != Kind::Temporary
+}
+
+/// Refuses trees that no continuous system can build: with gaps, or with temporaries that are not heads.
+pub(crate) fn continuous(tree: &BinaryTree) -> Result<(), Underivable> {
+    for (_, node) in tree.nodes() {
+        heads_are_temporary_first(tree, node)?;
+        if node.is_discontinuous() {
+            let (label, span) = (node.symbol(), node.span());
+            let (first, last) = (span.start + 1, span.end);
+            return Err(Underivable(format!("{label} (from word {first} to word {last}) is discontinuous")));
+        }
+    }
+    Ok(())
+}
+
 /// One move of a traversal that builds a tree bottom-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Move {

@@ -3,6 +3,8 @@
 pub mod arc_hybrid;
 pub mod arc_hybrid_swap;
 pub mod binary;
+pub mod bottom_up;
+pub mod bottom_up_2n;
 mod dependency;
 pub mod in_order;
 mod labels;

@@ -18,7 +18,7 @@ use crate::forest::{Forest, Kind, View};
 use crate::ids::{ActionId, CellId, LabelId, NodeId, StepId, TokenIdx};
 use crate::sentence::Sentence;
 use crate::system::{ActionSet, SystemOptions, TransitionSystem, Underivable};
-use crate::systems::binary::{Move, SymbolSets, Symbols, gap_moves};
+use crate::systems::binary::{Move, SymbolSets, Symbols, gap_moves, is_solid};
 use crate::tree::{BinaryTree, Side, Unaries};
 
 /// The transition system.
@@ -132,10 +132,6 @@ impl SrGap {
             Action::Idle => self.idle(),
         })
     }
-}
-
-fn is_solid(forest: &Forest, node: NodeId) -> bool {
-    forest.node(node).kind != Kind::Temporary
 }
 
 impl State {
