@@ -1,6 +1,6 @@
 //! Heads and relations of words that both sides share, as in the CoNLL-X shared task, and non-projective arcs.
 
-use super::totals::{Counts, percent};
+use super::totals::{Tally, percent};
 use crate::ids::TokenIdx;
 use crate::sentence::Sentence;
 use crate::tree::DependencyTree;
@@ -43,45 +43,6 @@ impl Attachments {
     }
 }
 
-/// Recall and precision over arcs, counted apart: an arc may be non-projective on one side only.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NonProjective {
-    /// Non-projective arcs of the gold trees.
-    pub gold: u64,
-    /// Those whose head the prediction has.
-    pub found: u64,
-    /// Non-projective arcs of the predicted trees.
-    pub predicted: u64,
-    /// Those whose head is the gold one.
-    pub right: u64,
-}
-
-impl NonProjective {
-    /// Adds another sum.
-    pub fn add(&mut self, other: NonProjective) {
-        self.gold += other.gold;
-        self.found += other.found;
-        self.predicted += other.predicted;
-        self.right += other.right;
-    }
-
-    /// The share of gold non-projective arcs that were predicted, in percent.
-    pub fn recall(&self) -> Option<f64> {
-        percent(self.found, self.gold)
-    }
-
-    /// The share of predicted non-projective arcs that are gold, in percent.
-    pub fn precision(&self) -> Option<f64> {
-        percent(self.right, self.predicted)
-    }
-
-    /// The harmonic mean of the two; 0 where both are 0, `None` where one is undefined.
-    pub fn f1(&self) -> Option<f64> {
-        let (p, r) = (self.precision()?, self.recall()?);
-        Some(if p + r > 0.0 { 2.0 * p * r / (p + r) } else { 0.0 })
-    }
-}
-
 /// Sums over dependency trees on the same words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AttachmentScore {
@@ -96,7 +57,7 @@ pub struct AttachmentScore {
     /// Words that are not made of punctuation only.
     pub without_punctuation: Attachments,
     /// Non-projective arcs.
-    pub nonprojective: NonProjective,
+    pub nonprojective: Tally,
 }
 
 impl AttachmentScore {
@@ -141,8 +102,8 @@ impl AttachmentScore {
     }
 }
 
-fn nonprojective(gold: &DependencyTree, predicted: &DependencyTree) -> NonProjective {
-    let mut counts = NonProjective::default();
+fn nonprojective(gold: &DependencyTree, predicted: &DependencyTree) -> Tally {
+    let mut counts = Tally::default();
     let (of_gold, of_predicted) = (gold.nonprojective_arcs(), predicted.nonprojective_arcs());
     for (i, (&in_gold, &in_predicted)) in of_gold.iter().zip(&of_predicted).enumerate() {
         let token = TokenIdx::new(i);
@@ -157,13 +118,6 @@ fn nonprojective(gold: &DependencyTree, predicted: &DependencyTree) -> NonProjec
         }
     }
     counts
-}
-
-impl From<NonProjective> for Counts {
-    /// For a table that has one matched figure: the gold arcs found.
-    fn from(arcs: NonProjective) -> Self {
-        Counts { matched: arcs.found, gold: arcs.gold, predicted: arcs.predicted }
-    }
 }
 
 #[cfg(test)]
@@ -200,14 +154,14 @@ mod tests {
         let gold = [(3, ""), (0, ""), (2, ""), (1, "")];
         assert_eq!(dependencies(&gold).nonprojective_arcs(), [true, false, false, true]);
         let found = score("a b c d", &gold, &[(3, ""), (0, ""), (2, ""), (2, "")]).nonprojective;
-        assert_eq!(found, NonProjective { gold: 2, found: 1, predicted: 1, right: 1 });
+        assert_eq!(found, Tally { gold: 2, found: 1, predicted: 1, right: 1 });
         assert_eq!(
             (found.recall(), found.precision(), found.f1()),
             (Some(50.0), Some(100.0), Some(200.0 / 3.0))
         );
         // The head is right, but with the other arcs of the prediction it is projective there.
         let found = score("a b c d", &gold, &[(3, ""), (3, ""), (0, ""), (1, "")]).nonprojective;
-        assert_eq!(found, NonProjective { gold: 2, found: 2, predicted: 1, right: 1 });
+        assert_eq!(found, Tally { gold: 2, found: 2, predicted: 1, right: 1 });
     }
 
     #[test]

@@ -5,8 +5,7 @@
 //! subsequence of their forms within the smallest range that cuts no multiword token. Relation subtypes and
 //! language-specific features are ignored. Deviation: a sentence may have several roots.
 
-use super::attachment::NonProjective;
-use super::totals::percent;
+use super::totals::{Tally, percent};
 use crate::ids::TokenIdx;
 use crate::sentence::{Sentence, Str};
 use crate::tree::Tree;
@@ -91,7 +90,7 @@ pub struct Conll18 {
     /// In the official order: see [`Conll18::NAMES`].
     pub metrics: [Score; 13],
     /// Arcs that are non-projective in their own tree, over aligned words.
-    pub nonprojective: NonProjective,
+    pub nonprojective: Tally,
 }
 
 impl Conll18 {
@@ -389,13 +388,10 @@ impl Scorer<'_> {
             })
     }
 
-    fn nonprojective(&self) -> NonProjective {
+    fn nonprojective(&self) -> Tally {
         let count = |words: &[Word]| words.iter().filter(|word| word.is_nonprojective).count() as u64;
-        let mut arcs = NonProjective {
-            gold: count(&self.gold.words),
-            predicted: count(&self.system.words),
-            ..NonProjective::default()
-        };
+        let mut arcs =
+            Tally { gold: count(&self.gold.words), predicted: count(&self.system.words), ..Tally::default() };
         for &(g, s) in self.pairs {
             let same = self.same_head(g, s);
             arcs.found += u64::from(same && self.gold.words[g].is_nonprojective);

@@ -7,22 +7,26 @@
 
 pub mod attachment;
 pub mod bracket;
+pub mod breakdown;
 pub mod conll18;
 pub mod disco;
 mod labels;
 pub mod pairing;
 pub mod params;
+pub mod plot;
 pub mod punctuation;
+pub mod significance;
 #[cfg(test)]
 mod testing;
 mod totals;
 
 pub use attachment::{AttachmentScore, Attachments};
 pub use bracket::BracketScorer;
+pub use breakdown::{Breakdown, By};
 pub use conll18::Conll18;
 pub use disco::DiscoScorer;
 pub use params::Params;
-pub use totals::{Counts, DiscTotals, Style, Totals};
+pub use totals::{Counts, DiscTotals, Style, Tally, Totals};
 
 use crate::ids::NodeId;
 use crate::sentence::Sentence;

@@ -42,6 +42,46 @@ impl Counts {
     }
 }
 
+/// Items that need not count on both sides: an arc may be non-projective on one side only, a label may be matched
+/// by an equivalent one. So what was found and what is right are counted apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Items of the gold side.
+    pub gold: u64,
+    /// Those that the prediction has.
+    pub found: u64,
+    /// Items of the predicted side.
+    pub predicted: u64,
+    /// Those that gold has.
+    pub right: u64,
+}
+
+impl Tally {
+    /// Adds another sum.
+    pub fn add(&mut self, other: Tally) {
+        self.gold += other.gold;
+        self.found += other.found;
+        self.predicted += other.predicted;
+        self.right += other.right;
+    }
+
+    /// The share of gold items that were found, in percent; `None` without gold items.
+    pub fn recall(&self) -> Option<f64> {
+        percent(self.found, self.gold)
+    }
+
+    /// The share of predicted items that are right, in percent; `None` without predicted items.
+    pub fn precision(&self) -> Option<f64> {
+        percent(self.right, self.predicted)
+    }
+
+    /// The harmonic mean of the two; 0 where both are 0, `None` where one is undefined.
+    pub fn f1(&self) -> Option<f64> {
+        let (p, r) = (self.precision()?, self.recall()?);
+        Some(if p + r > 0.0 { 2.0 * p * r / (p + r) } else { 0.0 })
+    }
+}
+
 /// `100 * part / whole`; `None` for nothing of nothing.
 pub(crate) fn percent(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
