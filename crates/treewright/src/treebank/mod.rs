@@ -253,3 +253,6 @@ impl Reader for Numbered<'_> {
         self.inner.line()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+//! The door: detection, gzip, and what holds for every format.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const SAMPLES: [(&str, &[u8]); 4] = [
+    ("ud_english_ewt.conllu", include_bytes!("../../../../data/ud_english_ewt.conllu")),
+    ("ud_portuguese_bosque.conllu", include_bytes!("../../../../data/ud_portuguese_bosque.conllu")),
+    ("agdt_ancient_greek.conllu", include_bytes!("../../../../data/agdt_ancient_greek.conllu")),
+    ("ud_dutch_lassysmall.conllu", include_bytes!("../../../../data/ud_dutch_lassysmall.conllu")),
+];
+
+fn named(file: &str) -> ReadOptions {
+    ReadOptions { file: file.to_owned(), ..ReadOptions::default() }
+}
+
+fn read(format: Format, text: &[u8]) -> Vec<Result<Entry>> {
+    reader(format, text, &ReadOptions::default()).collect()
+}
+
+fn write(format: Format, entries: &[Entry], options: &WriteOptions) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut writer = writer(format, &mut out, options).expect("a format that can be written");
+    entries.iter().for_each(|entry| writer.write(entry).expect("writable"));
+    writer.finish().expect("memory does not fail");
+    drop(writer);
+    out
+}
+
+fn sample(text: &[u8]) -> Vec<Entry> {
+    read(Format::Conllu, text).into_iter().collect::<Result<_>>().expect("samples are valid")
+}
+
+#[test]
+fn samples_round_trip_byte_for_byte() {
+    for (name, text) in SAMPLES {
+        let opened = open(text, &named(name)).expect("a known format");
+        let entries: Vec<Entry> = opened.reader.collect::<Result<_>>().expect("samples are valid");
+        assert!(entries.len() > 10, "{name}");
+        assert!(write(Format::Conllu, &entries, &WriteOptions::default()) == text, "{name}");
+    }
+}
+
+#[test]
+fn samples_survive_json_and_gzip() {
+    for (name, text) in SAMPLES {
+        let entries = sample(text);
+        let zipped = write(Format::Json, &entries, &WriteOptions { gzip: true, ..WriteOptions::default() });
+        assert!(zipped.starts_with(b"\x1F\x8B") && zipped.len() < text.len());
+        let opened = open(&zipped[..], &named("x.json.gz")).expect("known");
+        assert_eq!((opened.format, opened.gzip), (Format::Json, true));
+        assert!(opened.reader.collect::<Result<Vec<_>>>().as_ref() == Ok(&entries), "{name}");
+    }
+}
+
+#[test]
+fn text_written_is_the_text_of_the_comment() {
+    let entries = sample(SAMPLES[0].1);
+    let lines = write(Format::Text, &entries, &WriteOptions::default());
+    let lines = String::from_utf8(lines).expect("text");
+    let texts = entries.iter().map(|entry| {
+        let comments = &entry.sentence.comments;
+        comments.iter().find_map(|comment| comment.strip_prefix("# text = ")).expect("EWT has texts").trim()
+    });
+    assert_eq!(lines.lines().collect::<Vec<_>>(), texts.collect::<Vec<_>>());
+}
+
+#[track_caller]
+fn check_detected(text: &str, expected: Option<Format>) {
+    assert_eq!(Format::detect(text.as_bytes()), expected);
+    assert_eq!(
+        Format::detect(format!("\u{feff}\n{text}").as_bytes()),
+        expected,
+        "behind a mark and a blank line"
+    );
+}
+
+#[test]
+fn content_shows_the_format() {
+    let row = |id: &str, tag: &str| format!("{id}\ta\t_\t{tag}\t_\t_\t0\t_\t_\t_\n");
+    check_detected(&row("1", "NOUN"), Some(Format::Conllu));
+    check_detected(&row("1", "NN"), Some(Format::Conllx));
+    check_detected(&format!("{}{}", row("1", "X"), row("2", "NN")), Some(Format::Conllx));
+    check_detected(&format!("# a comment\n{}", row("1", "NN")), Some(Format::Conllu));
+    check_detected(&format!("{}{}", row("1-2", "_"), row("1", "NN")), Some(Format::Conllu));
+    // A line that the end of the peeked bytes cuts.
+    check_detected(&format!("{}2\tb\t_", row("1", "NOUN")), Some(Format::Conllu));
+    check_detected("(S (NN 0=a))", Some(Format::Discbracket));
+    check_detected("(S\n  (NN 10=a)\n (X 2=b))", Some(Format::Discbracket));
+    check_detected("( (S (NN a=b)))", Some(Format::Ptb));
+    check_detected("(S", Some(Format::Ptb));
+    check_detected("#FORMAT 4\n#BOS 1", Some(Format::Export));
+    check_detected("#BOS 1 1 1 1\n", Some(Format::Export));
+    check_detected("%% word tag\n#BOS 1", Some(Format::Export));
+    check_detected("<?xml version=\"1.0\"?>\n<corpus id=\"x\">", Some(Format::Tigerxml));
+    check_detected("<?xml version=\"1.0\"?>\n<alpino_ds version=\"1.3\">", Some(Format::Alpino));
+    check_detected("<html>", None);
+    check_detected("{\"tokens\":[]}", Some(Format::Json));
+    check_detected("It is a sentence.", None);
+    check_detected("1\ta\tb", None);
+}
+
+#[test]
+fn names_show_the_format() {
+    for (path, expected) in [
+        ("a.conllu", Some(Format::Conllu)),
+        ("dir.ptb/a.CONLLU.gz", Some(Format::Conllu)),
+        ("wsj.mrg", Some(Format::Ptb)),
+        ("a.json", Some(Format::Json)),
+        ("a.jsonl.gz", Some(Format::Json)),
+        ("a.xml", None),
+        ("a.gz", None),
+        ("dir.ptb/a", None),
+        ("", None),
+    ] {
+        assert_eq!(Format::from_path(path), expected, "{path}");
+    }
+    for &format in Format::ALL {
+        assert_eq!(format.to_string().parse(), Ok(format));
+        assert_eq!(Format::from_path(&format!("a.{format}.gz")), Some(format));
+    }
+    assert_eq!("CoNLL".parse::<Format>().map_err(|error| error.code), Err(Code::UnknownFormat));
+}
+
+#[track_caller]
+fn check_refused(source: &[u8], options: &ReadOptions, expected: &str) {
+    let error = match open(source, options) {
+        Err(error) => error,
+        Ok(opened) => opened.reader.last().expect("an error").expect_err("a bad input"),
+    };
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn nothing_to_read_is_an_error() {
+    let empty = "x.conllu:1:1: the input is empty; expected at least one sentence [TW005]";
+    check_refused(b"", &named("x.conllu"), empty);
+    check_refused(b"\n \n\n", &named("x.conllu"), empty);
+    check_refused(b"\xEF\xBB\xBF", &named("x.conllu"), empty);
+    check_refused(b"", &named(""), &empty["x.conllu:".len()..]);
+    for &format in Format::ALL {
+        let items = read(format, b"");
+        assert_eq!(items.len(), 1, "{format}");
+    }
+    check_refused(
+        b"What is this?\n",
+        &named("x"),
+        "x:1:1: this is none of the formats conllu conllx ptb discbracket export tigerxml alpino json text tokens; \
+         name the one it is [TW006]",
+    );
+    let options = ReadOptions { fallback: Some(Format::Text), ..named("x") };
+    assert_eq!(open(&b"What is this?\n"[..], &options).expect("text").format, Format::Text);
+}
+
+#[test]
+fn errors_name_file_and_sentence() {
+    let text = b"1\ta\t_\t_\t_\t_\t0\t_\t_\t_\n\nbad\n\n";
+    let expected = "f.conllu:3:1: sentence 2: 1 columns; expected 10, separated by tabs [TW101]";
+    check_refused(text, &named("f.conllu"), expected);
+}
+
+#[test]
+fn damaged_gzip_is_reported_behind_what_could_be_read() {
+    let text = SAMPLES[0].1.repeat(20);
+    let zipped =
+        write(Format::Conllu, &sample(&text), &WriteOptions { gzip: true, ..WriteOptions::default() });
+    // Concatenated files are one.
+    let twice = zipped.repeat(2);
+    let n = open(&twice[..], &named("")).expect("conllu").reader.map(|entry| entry.expect("whole")).count();
+    assert_eq!(n, 2 * 20 * 17);
+    let (mut n_some, mut n_none) = (0, 0);
+    for cut in [1, 2, 5, 10, 11, 100, zipped.len() / 2, zipped.len() - 9, zipped.len() - 1] {
+        let items: Vec<_> = match open(&zipped[..cut], &named("x.conllu.gz")) {
+            Ok(opened) => opened.reader.collect(),
+            Err(error) => vec![Err(error)],
+        };
+        let n_read = items.iter().filter(|item| item.is_ok()).count();
+        n_some += usize::from(n_read > 0);
+        n_none += usize::from(n_read == 0);
+        let errors: Vec<_> = items.iter().filter_map(|item| item.as_ref().err()).collect();
+        assert!(items.last().is_some_and(Result::is_err), "{cut}");
+        assert_eq!(errors.len(), 1, "{cut}");
+        if cut > 1 {
+            assert_eq!(
+                (errors[0].code, errors[0].location.file.as_str()),
+                (Code::BadGzip, "x.conllu.gz"),
+                "{cut}"
+            );
+        }
+    }
+    assert!(n_some > 0 && n_none > 0, "{n_some} {n_none}");
+    let mut flipped = zipped.clone();
+    flipped[zipped.len() / 2] ^= 0x55;
+    let items: Vec<_> = open(&flipped[..], &named("")).expect("the start is whole").reader.collect();
+    assert!(items.iter().any(|item| item.as_ref().is_err_and(|error| error.code == Code::BadGzip)));
+}
+
+/// Reading ends, and an error is followed by the rest: never more items than lines.
+fn check_bounded(format: Format, text: &[u8]) {
+    for tagged in [false, true] {
+        let options = ReadOptions { tagged, ..ReadOptions::default() };
+        let n_lines = memchr::memchr_iter(b'\n', text).count() + 1;
+        let mut reader = reader(format, text, &options);
+        let n = reader.by_ref().count();
+        assert!(n <= n_lines + 1, "{n} items from {n_lines} lines of {format}");
+        assert!(reader.next().is_none());
+    }
+}
+
+proptest! {
+    #[test]
+    fn mutated_samples_never_panic(
+        which in 0..SAMPLES.len(),
+        to in prop::sample::select(vec![Format::Conllu, Format::Conllx, Format::Json, Format::Tokens, Format::Text]),
+        mutations in random::mutations(),
+    ) {
+        let entries = sample(SAMPLES[which].1);
+        let start = mutations[0].0.index(entries.len());
+        let text = write(to, &entries[start..entries.len().min(start + 4)], &WriteOptions::default());
+        let text = random::mutate(&text, &mutations);
+        check_bounded(to, &text);
+        if let Ok(opened) = open(&text[..], &ReadOptions::default()) {
+            opened.reader.for_each(drop);
+        }
+        // What can be read can be written, and comes back as it is.
+        let entries: Vec<Entry> = read(to, &text).into_iter().flatten().collect();
+        for mut entry in entries {
+            if to == Format::Conllx {
+                // Read where others write them, but not written.
+                entry.sentence.comments.clear();
+                entry.sentence.id.clear();
+                entry.sentence.tokens.iter_mut().for_each(|token| token.deps.clear());
+            }
+            let mut out = Vec::new();
+            let mut writer = writer(to, &mut out, &WriteOptions::default()).expect("can be written");
+            if writer.write(&entry).is_ok() {
+                writer.finish().expect("memory does not fail");
+                drop(writer);
+                if to != Format::Text {
+                    prop_assert_eq!(read(to, &out), [Ok(entry)]);
+                }
+            }
+        }
+    }
+}
