@@ -2,11 +2,57 @@
 //!
 //! `TREEWRIGHT_BENCH=FILE cargo bench --bench treebank` measures the format of that file; without it, the CoNLL-U
 //! sample in `data/`, repeated, is measured as it is and in the other formats that hold dependencies.
+//!
+//! On Linux the time is that which the thread spent on a processor, so that a busy machine does not matter.
 
 use std::hint::black_box;
+use std::time::Instant;
 
+use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use treewright::treebank::{self, Entry, Format, ReadOptions, WriteOptions};
+
+/// Nanoseconds on a processor, or since the start where the system does not tell.
+struct ProcessorTime {
+    start: Instant,
+}
+
+impl ProcessorTime {
+    fn now(&self) -> u64 {
+        let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+        let nanoseconds = stat.split(' ').next().and_then(|field| field.parse().ok());
+        nanoseconds.unwrap_or_else(|| self.start.elapsed().as_nanos() as u64)
+    }
+}
+
+impl Measurement for ProcessorTime {
+    type Intermediate = u64;
+    type Value = u64;
+
+    fn start(&self) -> u64 {
+        self.now()
+    }
+
+    fn end(&self, start: u64) -> u64 {
+        self.now() - start
+    }
+
+    fn add(&self, a: &u64, b: &u64) -> u64 {
+        a + b
+    }
+
+    fn zero(&self) -> u64 {
+        0
+    }
+
+    fn to_f64(&self, value: &u64) -> f64 {
+        *value as f64
+    }
+
+    fn formatter(&self) -> &dyn ValueFormatter {
+        WallTime.formatter()
+    }
+}
 
 fn written(format: Format, entries: &[Entry], into: Vec<u8>) -> Vec<u8> {
     let mut out = into;
@@ -24,7 +70,7 @@ fn read(format: Format, text: &[u8]) -> Vec<Entry> {
 }
 
 /// Reads and writes one text; reading drops each sentence before the next, as a streaming user does.
-fn measure(criterion: &mut Criterion, format: Format, text: &[u8]) {
+fn measure(criterion: &mut Criterion<ProcessorTime>, format: Format, text: &[u8]) {
     let mut group = criterion.benchmark_group(format.as_str());
     group.throughput(Throughput::Bytes(text.len() as u64)).sample_size(20);
     group.bench_function("read", |bencher| {
@@ -48,7 +94,7 @@ fn measure(criterion: &mut Criterion, format: Format, text: &[u8]) {
     group.finish();
 }
 
-fn benches(criterion: &mut Criterion) {
+fn benches(criterion: &mut Criterion<ProcessorTime>) {
     if let Some(path) = std::env::var_os("TREEWRIGHT_BENCH") {
         let file = path.to_string_lossy().into_owned();
         let bytes = std::fs::read(&path).expect("TREEWRIGHT_BENCH names a readable file");
@@ -68,5 +114,9 @@ fn benches(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(treebank_benches, benches);
+criterion_group! {
+    name = treebank_benches;
+    config = Criterion::default().with_measurement(ProcessorTime { start: Instant::now() });
+    targets = benches
+}
 criterion_main!(treebank_benches);

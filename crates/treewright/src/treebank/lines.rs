@@ -25,6 +25,8 @@ pub struct Lines<R> {
     /// The number of the line handed out last.
     number: usize,
     at_end: bool,
+    /// Has any NUL byte been read? Until then, no line needs to be searched for one.
+    has_nul: bool,
 }
 
 impl<R: Read> Lines<R> {
@@ -39,6 +41,7 @@ impl<R: Read> Lines<R> {
             previous: 0,
             number: 0,
             at_end: false,
+            has_nul: false,
         }
     }
 
@@ -53,8 +56,7 @@ impl<R: Read> Lines<R> {
         match self.advance() {
             Ok(Some(range)) => {
                 let line = &self.buffer[range];
-                // One pass for both checks costs more than two vectorised ones.
-                if memchr::memchr(0, line).is_some() {
+                if self.has_nul && memchr::memchr(0, line).is_some() {
                     return Some(Err(bad_bytes(line, self.number)));
                 }
                 Some(std::str::from_utf8(line).map_err(|_| bad_bytes(line, self.number)))
@@ -141,7 +143,10 @@ impl<R: Read> Lines<R> {
         loop {
             match self.source.read(&mut self.buffer[self.end..]) {
                 Ok(0) => self.at_end = true,
-                Ok(n) => self.end += n,
+                Ok(n) => {
+                    self.has_nul = self.has_nul || memchr::memchr(0, &self.buffer[self.end..][..n]).is_some();
+                    self.end += n;
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => {
                     // What was read of the broken line is no line.
@@ -168,7 +173,11 @@ pub fn is_blank(line: &[u8]) -> bool {
 /// The column, in characters and from 1, of the byte at `offset`.
 #[inline]
 pub fn column(line: &str, offset: usize) -> usize {
-    line.as_bytes()[..offset].iter().filter(|&&byte| byte & 0xC0 != 0x80).count() + 1
+    let before = &line.as_bytes()[..offset];
+    if before.is_ascii() {
+        return offset + 1;
+    }
+    before.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() + 1
 }
 
 /// The first thing wrong with the bytes of a line.

@@ -196,6 +196,17 @@ fn damaged_gzip_is_reported_behind_what_could_be_read() {
     assert!(items.iter().any(|item| item.as_ref().is_err_and(|error| error.code == Code::BadGzip)));
 }
 
+#[test]
+fn the_page_on_formats_names_every_format_and_every_code() {
+    let page = include_str!("../../../../docs/formats.md");
+    for format in Format::ALL {
+        assert!(page.contains(&format!("\n## {format}\n")), "{format}");
+    }
+    for code in Code::ALL {
+        assert!(page.contains(&format!("\n| {} | ", code.as_str())), "{}", code.as_str());
+    }
+}
+
 /// Reading ends, and an error is followed by the rest: never more items than lines.
 fn check_bounded(format: Format, text: &[u8]) {
     for tagged in [false, true] {

@@ -51,6 +51,8 @@ impl<R: Read> Iterator for TokensReader<R> {
             let number = self.lines.number() + 1;
             let line = match self.lines.next_line()? {
                 Ok(line) if is_blank(line.as_bytes()) => continue,
+                // Text is cut at any white space, so a line of it has no words.
+                Ok(line) if self.kind == Kind::Text && line.trim().is_empty() => continue,
                 line => line,
             };
             self.n_sentences += 1;
@@ -316,6 +318,8 @@ mod tests {
         check_tokenized("... ? .", "... ? .");
         check_tokenized("«Ça va?» 3,5 %", "« Ça va ? » 3,5 %");
         check_tokenized("he said \"no.\"", "he said \" no . \"");
+        let blank = TokensReader::text("\u{a0}\n\u{2003}\n".as_bytes(), &ReadOptions::default());
+        assert_eq!(blank.count(), 0);
     }
 
     #[test]
