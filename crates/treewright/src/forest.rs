@@ -316,6 +316,11 @@ impl Forest {
         self.push_node(node)
     }
 
+    /// A copy of `node` that carries the relation to its head before the head takes it (arc-eager systems).
+    pub fn with_label(&mut self, node: NodeId, label: LabelId) -> NodeId {
+        self.push_node(Node { label: Some(label), ..*self.node(node) })
+    }
+
     fn push_node(&mut self, node: Node) -> NodeId {
         self.nodes.push(node);
         NodeId::new(self.nodes.len() - 1)

@@ -186,6 +186,10 @@ systems! {
     /// Dependencies: arc-hybrid and SWAP, which reorders words. The dynamic oracle is static for SWAP.
     ArcHybridSwap = "arc-hybrid-swap" => systems::arc_hybrid_swap::ArcHybridSwap,
         dynamic systems::arc_hybrid_swap::StaticDynamicOracle;
+    /// Dependencies: both heads and dependents wait on the stack, and SWAP reorders words.
+    ArcStandardSwap = "arc-standard-swap" => systems::arc_standard_swap::ArcStandardSwap;
+    /// Dependencies, projective: right dependents are attached before they have dependents of their own.
+    ArcEager = "arc-eager" => systems::arc_eager::ArcEager, dynamic systems::arc_eager::DynamicOracle;
 }
 
 impl std::fmt::Display for SystemTag {

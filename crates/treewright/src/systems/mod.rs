@@ -1,7 +1,9 @@
 //! The transition systems, one file each: actions, legality, effect, derivation, oracle, laws.
 
+pub mod arc_eager;
 pub mod arc_hybrid;
 pub mod arc_hybrid_swap;
+pub mod arc_standard_swap;
 pub mod binary;
 pub mod bottom_up;
 pub mod bottom_up_2n;

@@ -1,7 +1,9 @@
 use super::*;
 use crate::laws;
 use crate::rng::Rng;
-use crate::systems::dependency::tests::{Search, all_trees, check_tree, labelled, loss, random_tree, tree};
+use crate::systems::dependency::tests::{
+    Search, all_trees, check_tree, labelled, loss, random_projective_tree, tree,
+};
 
 fn unlabelled(single_root: bool) -> ArcHybrid {
     ArcHybrid::with_labels([], single_root)
@@ -70,7 +72,7 @@ fn the_oracle_is_exact() {
                 laws::oracle_is_exact(&system, &oracle, n, &loss(&gold), &|_, _| vec![], |_, _| true);
             }
         }
-        for gold in projective_trees(5, single_root).chain(projective_trees(6, single_root).step_by(7)) {
+        for gold in projective_trees(5, single_root).chain(projective_trees(6, single_root).step_by(2)) {
             let system = unlabelled(single_root);
             let oracle = DynamicOracle::for_gold(&system, &gold).unwrap();
             Search::new(&system, &system.relations, &gold, &oracle).check_all();
@@ -98,10 +100,10 @@ fn the_oracle_is_exact_on_longer_walks() {
     for single_root in [true, false] {
         for _ in 0..200 {
             let n = 5 + rng.below(4);
-            let gold = random_tree(&mut rng, n, single_root);
+            let gold = random_projective_tree(&mut rng, n, single_root);
             let system = unlabelled(single_root);
-            let Ok(oracle) = DynamicOracle::for_gold(&system, &gold) else { continue };
-            Search::new(&system, &system.relations, &gold, &oracle).check_walks(&mut rng, 3);
+            let oracle = DynamicOracle::for_gold(&system, &gold).unwrap();
+            Search::new(&system, &system.relations, &gold, &oracle).check_walks(&mut rng, 5);
         }
     }
 }

@@ -50,6 +50,21 @@ pub fn random_tree(rng: &mut Rng, n: usize, single_root: bool) -> DependencyTree
     DependencyTree::from_heads(heads)
 }
 
+/// A random projective tree: a random tree whose words are put in projective order.
+pub fn random_projective_tree(rng: &mut Rng, n: usize, single_root: bool) -> DependencyTree {
+    in_projective_order(&random_tree(rng, n, single_root))
+}
+
+fn in_projective_order(tree: &DependencyTree) -> DependencyTree {
+    let gold = Gold::new(&Relations::with_labels([], 1), false, tree).unwrap();
+    let order = gold.projective_order();
+    let mut heads = vec![None; tree.len()];
+    for (i, arc) in tree.arcs.iter().enumerate() {
+        heads[order[i] as usize] = arc.head.map(|head| order[head.index()] as usize);
+    }
+    DependencyTree::from_heads(heads)
+}
+
 /// What a gold tree misses of another: the words with another head or relation.
 pub fn loss(gold: &DependencyTree) -> impl Fn(&DependencyTree) -> u32 + '_ {
     |tree| gold.arcs.iter().zip(&tree.arcs).filter(|(a, b)| a != b).count() as u32
@@ -297,10 +312,6 @@ proptest! {
         let order = gold.projective_order();
         prop_assert_eq!(tree.is_projective(), order.iter().copied().eq(0..=n as u32));
         // Reordering by it makes any tree projective.
-        let mut heads = vec![None; n];
-        for i in 0..n {
-            heads[order[i] as usize] = tree.arcs[i].head.map(|head| order[head.index()] as usize);
-        }
-        prop_assert!(DependencyTree::from_heads(heads).is_projective());
+        prop_assert!(in_projective_order(&tree).is_projective());
     }
 }
