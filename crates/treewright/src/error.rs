@@ -88,6 +88,10 @@ codes! {
     Mismatch = "TW601";
     /// A drawing that would be larger than anyone could look at.
     TooLargeToDraw = "TW701";
+    /// A model file that is damaged, cut short, of another version, or no model at all.
+    BadModel = "TW801";
+    /// Training settings that make no sense together, or training data without a usable tree.
+    BadTraining = "TW802";
 }
 
 /// Where in the input. Lines, columns and sentences count from 1; 0 means unknown.

@@ -3,8 +3,9 @@
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
+use crate::ids::NodeId;
 use crate::sentence::Str;
-use crate::tree::{Child, ConstituentTree, DependencyTree, Tree};
+use crate::tree::{Child, ConstituentTree, DependencyTree, Node, Tree};
 use crate::treebank::Entry;
 
 /// Counts over the sentences added so far; memory grows with the number of distinct labels and tags only.
@@ -160,7 +161,7 @@ impl Stats {
                 self.dependencies.add(tree);
             }
             Some(Tree::Constituent(tree)) => {
-                tree.nodes().for_each(|(_, node)| self.labels.add(&node.label));
+                counted(tree).for_each(|(_, node)| self.labels.add(&node.label));
                 self.constituents.add(tree);
             }
         }
@@ -281,6 +282,13 @@ impl Stats {
     }
 }
 
+/// The constituents that count: all but a root named `TOP`, `VROOT` or nothing, which stands for the sentence. (A root
+/// with any other name, such as Alpino's `ROOT`, is a constituent like the others.)
+fn counted(tree: &ConstituentTree) -> impl Iterator<Item = (NodeId, &Node)> {
+    let is_wrapper = matches!(tree.node(tree.root()).label.as_str(), "" | "TOP" | "VROOT");
+    tree.nodes().take(tree.n_nodes() - usize::from(is_wrapper))
+}
+
 impl DependencyStats {
     fn add(&mut self, tree: &DependencyTree) {
         let nonprojective = tree.nonprojective_arcs().into_iter().filter(|&np| np).count() as u64;
@@ -302,13 +310,13 @@ impl ConstituentStats {
         let gaps = tree.gap_degrees();
         let discontinuous = gaps.iter().filter(|&&gaps| gaps > 0).count() as u64;
         self.trees += 1;
-        self.constituents += tree.n_nodes() as u64;
+        self.constituents += counted(tree).count() as u64;
         self.discontinuous += discontinuous;
         self.discontinuous_sentences += u64::from(discontinuous > 0);
         self.gap_degrees.add(gaps.iter().copied().max().unwrap_or(0) as usize);
         // Post-order: a child's chain and height are known before its parent's.
         let (mut chain, mut height) = (vec![0usize; tree.n_nodes()], vec![0usize; tree.n_nodes()]);
-        for (id, _) in tree.nodes() {
+        for (id, _) in counted(tree) {
             let children = tree.children(id);
             self.children.add(children.len());
             let below = children.iter().filter_map(|child| match child {
@@ -322,7 +330,7 @@ impl ConstituentStats {
                 self.unary_chains.add(below + 1);
             }
         }
-        self.depths.add(height[tree.root().index()]);
+        self.depths.add(height.into_iter().max().unwrap_or(0));
     }
 }
 

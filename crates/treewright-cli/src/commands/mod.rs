@@ -3,7 +3,10 @@
 
 mod convert;
 mod draw;
+mod info;
+mod parse;
 mod stats;
+mod train;
 
 use std::process::ExitCode;
 
@@ -16,6 +19,9 @@ use crate::io::conclude;
 pub enum Command {
     Convert(convert::ConvertArgs),
     Stats(stats::StatsArgs),
+    Train(Box<train::TrainArgs>),
+    Parse(parse::ParseArgs),
+    Info(info::InfoArgs),
     Draw(draw::DrawArgs),
 }
 
@@ -24,6 +30,9 @@ pub fn run(command: Command) -> ExitCode {
     conclude(match command {
         Command::Convert(args) => convert::run(&args),
         Command::Stats(args) => stats::run(&args),
+        Command::Train(args) => train::run(&args),
+        Command::Parse(args) => parse::run(&args),
+        Command::Info(args) => info::run(&args),
         Command::Draw(args) => draw::run(&args),
     })
 }

@@ -1,0 +1,186 @@
+//! Beam search over the forest: states share their pasts, so an item costs a few words.
+//!
+//! Derivations of different length stay comparable through IDLE: a system that has it offers it in final states, and
+//! it is scored like any action (Zhu et al. 2013; paper 004, section 2.4). In a system without it a finished item keeps
+//! its score until all are finished. Fixed-length systems need neither.
+
+use super::{Decoder, Parse};
+use crate::forest::{Forest, View};
+use crate::ids::ActionId;
+use crate::score::{Rows, Scorer};
+use crate::sentence::Sentence;
+use crate::system::{ActionSet, TransitionSystem};
+
+/// A state in the beam.
+#[derive(Clone, Copy, Debug)]
+pub struct Item<T> {
+    /// The configuration.
+    pub state: T,
+    /// The sum of scores up to here.
+    pub score: f64,
+    /// The item it came from, in the list of all items; itself for the first.
+    pub parent: u32,
+    /// What led here; nothing for the first item and for one that was carried over.
+    pub action: Option<ActionId>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    score: f64,
+    parent: u32,
+    action: Option<ActionId>,
+}
+
+/// One search, level by level, with all its items. Also what global training looks at.
+#[derive(Clone, Debug)]
+pub struct BeamSearch<S: TransitionSystem> {
+    /// The arena of the sentence.
+    pub forest: Forest,
+    /// The items of all levels; a level is a contiguous range, best first.
+    pub items: Vec<Item<S::State>>,
+    /// Where the newest level begins.
+    pub level: usize,
+    legal: ActionSet,
+    rows: Rows,
+    views: Vec<View>,
+    candidates: Vec<Candidate>,
+}
+
+impl<S: TransitionSystem> Default for BeamSearch<S> {
+    fn default() -> Self {
+        BeamSearch {
+            forest: Forest::new(),
+            items: Vec::new(),
+            level: 0,
+            legal: ActionSet::default(),
+            rows: Rows::default(),
+            views: Vec::new(),
+            candidates: Vec::new(),
+        }
+    }
+}
+
+impl<S: TransitionSystem> BeamSearch<S> {
+    /// Begins a sentence.
+    pub fn start<M: Scorer + ?Sized>(&mut self, system: &S, scorer: &mut M, sentence: &Sentence) {
+        scorer.start_sentence(sentence);
+        let state = system.start(&mut self.forest, sentence);
+        self.items.clear();
+        self.items.push(Item { state, score: 0.0, parent: 0, action: None });
+        self.level = 0;
+    }
+
+    /// The newest level, best first.
+    pub fn beam(&self) -> &[Item<S::State>] {
+        &self.items[self.level..]
+    }
+
+    /// Are all items of the newest level final?
+    pub fn is_done(&self, system: &S) -> bool {
+        self.beam().iter().all(|item| system.is_final(&self.forest, &item.state))
+    }
+
+    /// Makes the next level: the best `width` successors. Ties go to the better parent, then to the smaller action.
+    pub fn step<M: Scorer + ?Sized>(&mut self, system: &S, scorer: &mut M, width: usize) {
+        let level = self.level..self.items.len();
+        self.views.clear();
+        self.views.extend(self.items[level.clone()].iter().map(|item| system.view(&item.state)));
+        scorer.score(&self.forest, &self.views, &mut self.rows);
+        self.candidates.clear();
+        for (i, parent) in level.clone().enumerate() {
+            let item = &self.items[parent];
+            let parent = parent as u32;
+            system.legal(&self.forest, &item.state, &mut self.legal);
+            let row = self.rows.row(i);
+            let before = self.candidates.len();
+            for action in self.legal.iter() {
+                let score = item.score + f64::from(row[action.index()]);
+                offer(&mut self.candidates, width, Candidate { score, parent, action: Some(action) });
+            }
+            if before == self.candidates.len() && self.legal.is_empty() {
+                offer(&mut self.candidates, width, Candidate { score: item.score, parent, action: None });
+            }
+        }
+        self.level = self.items.len();
+        for candidate in &self.candidates {
+            let Candidate { score, parent, action } = *candidate;
+            let before = self.items[parent as usize].state;
+            let state = match action {
+                Some(action) => system.apply(&mut self.forest, &before, action),
+                None => before,
+            };
+            self.items.push(Item { state, score, parent, action });
+        }
+    }
+
+    /// The items on the way to `index`, the first level's excluded, in order.
+    pub fn path(&self, index: usize, out: &mut Vec<usize>) {
+        out.clear();
+        let mut at = index;
+        while self.items[at].parent as usize != at {
+            out.push(at);
+            at = self.items[at].parent as usize;
+        }
+        out.reverse();
+    }
+}
+
+/// Keeps the `width` best candidates in order. Candidates come by parent and action, so a later equal goes behind.
+#[inline]
+fn offer(candidates: &mut Vec<Candidate>, width: usize, candidate: Candidate) {
+    if candidates.len() == width {
+        if candidates[width - 1].score >= candidate.score {
+            return;
+        }
+        candidates.pop();
+    }
+    let mut at = candidates.len();
+    while at > 0 && candidates[at - 1].score < candidate.score {
+        at -= 1;
+    }
+    candidates.insert(at, candidate);
+}
+
+/// Beam search as a decoder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beam {
+    /// How many items are kept.
+    pub width: usize,
+}
+
+impl Beam {
+    /// Searches with scratch memory of the caller.
+    pub fn k_best_in<S: TransitionSystem, M: Scorer + ?Sized>(
+        self,
+        search: &mut BeamSearch<S>,
+        system: &S,
+        scorer: &mut M,
+        sentence: &Sentence,
+        k: usize,
+    ) -> Vec<Parse<S::Tree>> {
+        if sentence.is_empty() {
+            return Vec::new();
+        }
+        search.start(system, scorer, sentence);
+        while !search.is_done(system) {
+            search.step(system, scorer, self.width.max(1));
+        }
+        let parse = |item: &Item<S::State>| Parse {
+            tree: system.tree(&search.forest, &item.state),
+            score: item.score,
+        };
+        search.beam().iter().take(k).map(parse).collect()
+    }
+}
+
+impl Decoder for Beam {
+    fn k_best<S: TransitionSystem, M: Scorer + ?Sized>(
+        &mut self,
+        system: &S,
+        scorer: &mut M,
+        sentence: &Sentence,
+        k: usize,
+    ) -> Vec<Parse<S::Tree>> {
+        self.k_best_in(&mut BeamSearch::default(), system, scorer, sentence, k)
+    }
+}

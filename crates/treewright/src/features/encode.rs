@@ -1,0 +1,276 @@
+//! Words and tags as numbers: the last place where a scorer sees a string.
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use super::template::Column;
+use crate::sentence::{Sentence, Str, Token};
+
+/// No token there.
+pub(super) const NONE: u32 = 0;
+/// The artificial root, and the place behind the last word.
+const END: u32 = 1;
+/// A value never seen in training.
+const UNKNOWN: u32 = 2;
+const FIRST_FREE: u32 = 3;
+
+/// The values of one column that training saw often enough.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<Str>", into = "Vec<Str>")]
+struct Table {
+    values: Vec<Str>,
+    ids: FxHashMap<Str, u32>,
+}
+
+impl From<Vec<Str>> for Table {
+    fn from(values: Vec<Str>) -> Self {
+        let ids =
+            values.iter().enumerate().map(|(i, value)| (value.clone(), i as u32 + FIRST_FREE)).collect();
+        Table { values, ids }
+    }
+}
+
+impl From<Table> for Vec<Str> {
+    fn from(table: Table) -> Self {
+        table.values
+    }
+}
+
+impl Table {
+    /// The values seen at least `least` times, in the order of their first occurrence.
+    fn of<'a>(values: impl Iterator<Item = &'a str>, least: u32) -> Self {
+        let mut counts: FxHashMap<&str, (u32, usize)> = FxHashMap::default();
+        for (i, value) in values.enumerate() {
+            counts.entry(value).or_insert((0, i)).0 += 1;
+        }
+        let mut kept: Vec<(usize, &str)> = counts
+            .into_iter()
+            .filter(|(_, (count, _))| *count >= least)
+            .map(|(v, (_, first))| (first, v))
+            .collect();
+        kept.sort_unstable();
+        kept.into_iter().map(|(_, value)| Str::from(value)).collect::<Vec<_>>().into()
+    }
+
+    fn get(&self, value: &str) -> Option<u32> {
+        self.ids.get(value).copied()
+    }
+}
+
+/// The words, tags and word classes a model knows; frozen after training.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Vocabulary {
+    words: Table,
+    /// Classes of rare words: shape and suffix, or shape alone.
+    classes: Table,
+    tags: Table,
+    xpos: Table,
+    feats: Table,
+    suffixes: Table,
+}
+
+/// One sentence as numbers: a table per column, the root (or the end) behind the last word.
+#[derive(Clone, Debug, Default)]
+pub struct Encoded {
+    words: Vec<u32>,
+    tags: Vec<u32>,
+    xpos: Vec<u32>,
+    feats: Vec<u32>,
+    suffixes: Vec<u32>,
+    shapes: Vec<u8>,
+}
+
+impl Vocabulary {
+    /// From the training sentences. A word seen once is treated as unknown, so that training learns what to do with
+    /// unknown words (paper 004, section 3.2); its shape and suffix stand for it.
+    pub fn of<'a>(sentences: impl Iterator<Item = &'a Sentence> + Clone) -> Self {
+        let tokens = sentences.flat_map(|sentence| &sentence.tokens);
+        let words = Table::of(tokens.clone().map(|token| token.form.as_str()), 2);
+        let rare: Vec<(String, String)> = tokens
+            .clone()
+            .filter(|token| words.get(&token.form).is_none())
+            .map(|token| (fine_class(&token.form), coarse_class(&token.form)))
+            .collect();
+        let classes = Table::of(rare.iter().flat_map(|(fine, coarse)| [fine.as_str(), coarse.as_str()]), 2);
+        let column = |get: fn(&Token) -> &str, least| {
+            Table::of(tokens.clone().map(get).filter(|value| !value.is_empty()), least)
+        };
+        let suffixes: Vec<String> = tokens.clone().map(|token| suffix(&token.form)).collect();
+        Vocabulary {
+            tags: column(|token| &token.tag, 1),
+            xpos: column(|token| &token.xpos, 1),
+            feats: column(|token| &token.feats, 2),
+            suffixes: Table::of(suffixes.iter().map(String::as_str), 2),
+            words,
+            classes,
+        }
+    }
+
+    /// The number of words known by name.
+    pub fn n_words(&self) -> usize {
+        self.words.values.len()
+    }
+
+    fn word(&self, form: &str) -> u32 {
+        let offset = self.words.values.len() as u32;
+        let class = |class: String| self.classes.get(&class).map(|id| id + offset);
+        let known =
+            self.words.get(form).or_else(|| class(fine_class(form))).or_else(|| class(coarse_class(form)));
+        known.unwrap_or(UNKNOWN)
+    }
+
+    /// Encodes a sentence into tables that are reused.
+    pub fn encode(&self, sentence: &Sentence, out: &mut Encoded) {
+        fn fill(out: &mut Vec<u32>, ids: impl Iterator<Item = u32>) {
+            out.clear();
+            out.extend(ids);
+            out.push(END);
+        }
+        fn by_table<'a>(
+            table: &'a Table,
+            sentence: &'a Sentence,
+            get: fn(&Token) -> &str,
+        ) -> impl Iterator<Item = u32> + 'a {
+            sentence.tokens.iter().map(move |token| match get(token) {
+                "" => UNKNOWN,
+                value => table.get(value).unwrap_or(UNKNOWN),
+            })
+        }
+        fill(&mut out.words, sentence.tokens.iter().map(|token| self.word(&token.form)));
+        fill(&mut out.tags, by_table(&self.tags, sentence, |token| &token.tag));
+        fill(&mut out.xpos, by_table(&self.xpos, sentence, |token| &token.xpos));
+        fill(&mut out.feats, by_table(&self.feats, sentence, |token| &token.feats));
+        let suffix_id = |token: &Token| self.suffixes.get(&suffix(&token.form)).unwrap_or(UNKNOWN);
+        fill(&mut out.suffixes, sentence.tokens.iter().map(suffix_id));
+        out.shapes.clear();
+        out.shapes.extend(sentence.tokens.iter().map(|token| span_shape(&token.form)));
+    }
+}
+
+impl Encoded {
+    /// The value of a column at a place; `NONE` outside.
+    #[inline]
+    pub(super) fn get(&self, column: Column, place: usize) -> u32 {
+        let table = match column {
+            Column::Word => &self.words,
+            Column::Tag => &self.tags,
+            Column::Xpos => &self.xpos,
+            Column::Feats => &self.feats,
+            Column::Suffix => &self.suffixes,
+        };
+        table.get(place).copied().unwrap_or(NONE)
+    }
+
+    /// A number for the shape of a span: runs of like words count once (paper 001, section 3).
+    pub(super) fn shape(&self, left: usize, right: usize) -> u32 {
+        let mut hash = 0x811c_9dc5u32;
+        let mut last = 0;
+        for &shape in self.shapes.get(left..right.min(self.shapes.len())).unwrap_or(&[]) {
+            if shape != last {
+                hash = (hash ^ u32::from(shape)).wrapping_mul(0x0100_0193);
+                last = shape;
+            }
+        }
+        hash
+    }
+}
+
+/// One letter for a word in the shape of a span (paper 001, section 3): `X` capital, `x` ordinary, `N` number,
+/// punctuation as it is, `O` anything else.
+fn span_shape(form: &str) -> u8 {
+    let mut chars = form.chars();
+    let Some(first) = chars.next() else { return b'O' };
+    if first.is_ascii_punctuation() && chars.next().is_none() {
+        first as u8
+    } else if first.is_uppercase() {
+        b'X'
+    } else if first.is_alphabetic() {
+        b'x'
+    } else if form.chars().any(|c| c.is_ascii_digit()) {
+        b'N'
+    } else {
+        b'O'
+    }
+}
+
+/// What kind of characters a word has, in a few letters.
+fn coarse_class(form: &str) -> String {
+    let mut class = String::from("?");
+    let mut chars = form.chars();
+    match chars.next() {
+        Some(c) if c.is_uppercase() => {
+            class.push(if form.chars().all(|c| !c.is_lowercase()) && form.chars().count() > 1 {
+                'A'
+            } else {
+                'X'
+            });
+        }
+        Some(c) if c.is_alphabetic() => class.push('x'),
+        _ => {}
+    }
+    if form.chars().any(|c| c.is_ascii_digit()) {
+        class.push('9');
+    }
+    if form.contains('-') {
+        class.push('-');
+    }
+    if form.chars().all(|c| !c.is_alphanumeric()) {
+        class.push('.');
+    }
+    class
+}
+
+/// The same, with the word's ending.
+fn fine_class(form: &str) -> String {
+    let mut class = coarse_class(form);
+    class.push('|');
+    class.push_str(&suffix(form));
+    class
+}
+
+/// The last three characters, in lower case.
+fn suffix(form: &str) -> String {
+    let start = form.char_indices().rev().nth(2).map_or(0, |(i, _)| i);
+    form[start..].to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rare_words_fall_back_to_their_class() {
+        let sentence = Sentence::from_tagged([
+            ("the", "D"),
+            ("the", "D"),
+            ("walking", "V"),
+            ("talking", "V"),
+            ("Paris", "N"),
+            ("1999", "N"),
+        ]);
+        let vocabulary = Vocabulary::of([&sentence].into_iter());
+        let mut encoded = Encoded::default();
+        vocabulary.encode(
+            &Sentence::from_tagged([("the", "D"), ("singing", "V"), ("London", "Q"), ("1234", "N")]),
+            &mut encoded,
+        );
+        assert_eq!(vocabulary.n_words(), 1);
+        assert_eq!(encoded.words[0], FIRST_FREE);
+        assert_eq!(encoded.words[1], vocabulary.word("walking"), "the same ending, the same class");
+        assert_eq!(encoded.words[2], UNKNOWN, "a class seen once is no class");
+        assert_eq!(encoded.tags, [3, 4, UNKNOWN, 5, END]);
+        assert_eq!(encoded.get(Column::Word, 9), NONE);
+    }
+
+    #[test]
+    fn a_vocabulary_survives_serde() {
+        let sentence = Sentence::from_tagged([("a", "T"), ("a", "T"), ("b", "U")]);
+        let vocabulary = Vocabulary::of([&sentence].into_iter());
+        let text = serde_json::to_string(&vocabulary).expect("plain data");
+        let again: Vocabulary = serde_json::from_str(&text).expect("what was written");
+        let (mut one, mut two) = (Encoded::default(), Encoded::default());
+        vocabulary.encode(&sentence, &mut one);
+        again.encode(&sentence, &mut two);
+        assert_eq!((one.words, one.tags), (two.words, two.tags));
+    }
+}

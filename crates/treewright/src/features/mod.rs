@@ -1,0 +1,9 @@
+//! Features as data: templates in a small text language, compiled to an extractor over a `View`.
+
+mod encode;
+mod extract;
+mod template;
+
+pub use encode::{Encoded, Vocabulary};
+pub use extract::Extractor;
+pub use template::{TemplateSet, shipped, shipped_names};

@@ -1,0 +1,280 @@
+//! The template language.
+//!
+//! A template is a list of atoms joined by `+`; it fires with the combination of their values. White space separates
+//! templates, `#` starts a comment. An atom is `place.attribute`, with steps to children in between:
+//!
+//! | part | means |
+//! |---|---|
+//! | `s0` `s1` .. | the stack, nearest first |
+//! | `d0` `d1` .. | the deque (systems without one say in their file what d0 is) |
+//! | `b0` `b1` .. | the buffer |
+//! | `.l` `.r` `.u` | first and last child of two or more; only child. For dependencies, outermost left and right dependent |
+//! | `.l2` `.r2` | second outermost dependents |
+//! | `w t x f p` | of the lexical head: word, tag, second tag, morphology, suffix |
+//! | `c` | the label; of a bare word, its tag |
+//! | `wl wr tl tr xl xr` | word and tags at the left and right end of the yield |
+//! | `wlo wro tlo tro xlo xro` | just outside the left and right end |
+//! | `len` `shape` | length and shape of the span |
+//! | `vl` `vr` `sl` `sr` | number and set of left and right dependents |
+//! | `s0-b0.dist` | distance between two heads, in classes |
+//! | `a0` `a1` .. | the newest actions |
+//! | `gaps` | how many elements of the deque were gapped |
+
+use std::fmt;
+
+use crate::error::{Code, Error, Result};
+use crate::forest::Place;
+
+/// A step from a node to one of its children.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Edge {
+    Left,
+    Right,
+    Only,
+    SecondLeft,
+    SecondRight,
+}
+
+/// What is looked at in a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Attribute {
+    /// A column of the token at an offset of the node.
+    Token(Column, Spot),
+    Label,
+    Length,
+    Shape,
+    LeftValency,
+    RightValency,
+    LeftSet,
+    RightSet,
+}
+
+/// A table of the encoded sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Column {
+    Word,
+    Tag,
+    Xpos,
+    Feats,
+    Suffix,
+}
+
+/// Which token of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Spot {
+    Head,
+    Left,
+    Right,
+    BeforeLeft,
+    AfterRight,
+}
+
+/// A node, as a place and steps down.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct NodePath {
+    pub place: Place,
+    pub edges: Vec<Edge>,
+}
+
+/// One part of a template.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Atom {
+    Node(NodePath, Attribute),
+    Distance(NodePath, NodePath),
+    Past(u8),
+    Gaps,
+}
+
+/// A set of templates, with its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateSet {
+    text: String,
+    pub(super) templates: Vec<Vec<Atom>>,
+}
+
+impl TemplateSet {
+    /// Reads a set.
+    ///
+    /// # Errors
+    /// With line and column, when an atom is not of the language or a template stands there twice.
+    pub fn parse(text: &str) -> Result<Self> {
+        let mut templates: Vec<Vec<Atom>> = Vec::new();
+        for (i, line) in text.lines().enumerate() {
+            let code = line.split('#').next().unwrap_or("");
+            for word in code.split_whitespace() {
+                let column = word.as_ptr() as usize - line.as_ptr() as usize;
+                let column = line[..column].chars().count() + 1;
+                let error = |message: String| Error::new(Code::BadRules, i + 1, column, message);
+                let template = word.split('+').map(atom).collect::<std::result::Result<Vec<_>, _>>();
+                let template = template.map_err(|why| error(format!("in template {word}: {why}")))?;
+                if templates.contains(&template) {
+                    return Err(error(format!("template {word} stands here twice")));
+                }
+                templates.push(template);
+            }
+        }
+        if templates.is_empty() {
+            return Err(Error::new(Code::BadRules, 0, 0, "a template set needs at least one template"));
+        }
+        Ok(TemplateSet { text: text.to_owned(), templates })
+    }
+
+    /// The text it was read from.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The number of templates.
+    pub fn len(&self) -> usize {
+        self.templates.len()
+    }
+
+    /// Are there none? (Never: reading refuses an empty set.)
+    pub fn is_empty(&self) -> bool {
+        self.templates.is_empty()
+    }
+}
+
+impl fmt::Display for TemplateSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+fn atom(text: &str) -> std::result::Result<Atom, String> {
+    if text == "gaps" {
+        return Ok(Atom::Gaps);
+    }
+    if let Some(i) = text.strip_prefix('a').and_then(|rest| rest.parse().ok()) {
+        return Ok(Atom::Past(i));
+    }
+    let (node, attribute) =
+        text.rsplit_once('.').ok_or_else(|| format!("{text:?} is not an atom (write place.attribute)"))?;
+    if attribute == "dist" {
+        let (from, to) = node.split_once('-').ok_or("a distance is written s0-b0.dist")?;
+        return Ok(Atom::Distance(node_path(from)?, node_path(to)?));
+    }
+    Ok(Atom::Node(node_path(node)?, self::attribute(attribute)?))
+}
+
+fn node_path(text: &str) -> std::result::Result<NodePath, String> {
+    let mut parts = text.split('.');
+    let place = parts.next().unwrap_or("");
+    let unknown = || format!("{place:?} is not a place (s0.., d0.. or b0..)");
+    let number: u8 = place.get(1..).and_then(|n| n.parse().ok()).ok_or_else(unknown)?;
+    let place = match place.as_bytes()[0] {
+        b's' => Place::Stack(number),
+        b'd' => Place::Deque(number),
+        b'b' => Place::Buffer(number),
+        _ => return Err(unknown()),
+    };
+    let edge = |text: &str| match text {
+        "l" => Ok(Edge::Left),
+        "r" => Ok(Edge::Right),
+        "u" => Ok(Edge::Only),
+        "l2" => Ok(Edge::SecondLeft),
+        "r2" => Ok(Edge::SecondRight),
+        _ => Err(format!("{text:?} is not a child (l, r, u, l2 or r2)")),
+    };
+    Ok(NodePath { place, edges: parts.map(edge).collect::<std::result::Result<_, _>>()? })
+}
+
+fn attribute(text: &str) -> std::result::Result<Attribute, String> {
+    Ok(match text {
+        "c" => Attribute::Label,
+        "len" => Attribute::Length,
+        "shape" => Attribute::Shape,
+        "vl" => Attribute::LeftValency,
+        "vr" => Attribute::RightValency,
+        "sl" => Attribute::LeftSet,
+        "sr" => Attribute::RightSet,
+        _ => {
+            let (column, spot) = text.split_at_checked(1).ok_or("an atom without attribute")?;
+            let column = match column {
+                "w" => Column::Word,
+                "t" => Column::Tag,
+                "x" => Column::Xpos,
+                "f" => Column::Feats,
+                "p" => Column::Suffix,
+                _ => return Err(format!("{text:?} is not an attribute")),
+            };
+            let spot = match spot {
+                "" => Spot::Head,
+                "l" => Spot::Left,
+                "r" => Spot::Right,
+                "lo" => Spot::BeforeLeft,
+                "ro" => Spot::AfterRight,
+                _ => return Err(format!("{text:?} is not an attribute")),
+            };
+            Attribute::Token(column, spot)
+        }
+    })
+}
+
+macro_rules! shipped {
+    ($($name:literal = [$($file:literal),+];)*) => {
+        /// The names of the sets that come with the library.
+        pub fn shipped_names() -> &'static [&'static str] {
+            &[$($name),*]
+        }
+
+        /// A set that comes with the library.
+        pub fn shipped(name: &str) -> Option<TemplateSet> {
+            let text = match name {
+                $($name => concat!($(include_str!(concat!("sets/", $file, ".txt"))),+),)*
+                _ => return None,
+            };
+            Some(TemplateSet::parse(text).expect("the shipped sets are tested"))
+        }
+    };
+}
+
+shipped! {
+    "baseline" = ["gap_baseline"];
+    "extended" = ["gap_baseline", "gap_extended"];
+    "spans" = ["gap_baseline", "gap_extended", "gap_spans"];
+    "spans-plus" = ["gap_baseline", "gap_extended", "gap_spans", "gap_plus"];
+    "zhang-clark" = ["zhang_clark"];
+    "simplified" = ["simplified"];
+    "top-down" = ["top_down"];
+    "in-order" = ["in_order"];
+    "dependency" = ["dependency"];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shipped_sets_are_read() {
+        for name in shipped_names() {
+            assert!(shipped(name).expect(name).len() > 10, "{name}");
+        }
+        assert!(shipped("nonsense").is_none());
+    }
+
+    /// Paper 004, Table 2: 40 templates in BASELINE, 12 more in EXTENDED (one repeats BASELINE's), 25 in SPANS.
+    #[test]
+    fn the_sets_of_paper_004_have_their_sizes() {
+        let size = |name| shipped(name).expect(name).len();
+        assert_eq!((size("baseline"), size("extended"), size("spans")), (40, 51, 76));
+    }
+
+    #[track_caller]
+    fn check_error(text: &str, line: usize, column: usize, part: &str) {
+        let error = TemplateSet::parse(text).expect_err(text);
+        assert_eq!((error.location.line, error.location.column), (line, column), "{error}");
+        assert!(error.message.contains(part), "{error}");
+    }
+
+    #[test]
+    fn errors_say_where_and_what() {
+        check_error("s0.w\n  s0.q", 2, 3, "\"q\" is not an attribute");
+        check_error("z0.w", 1, 1, "not a place");
+        check_error("s0.k.w", 1, 1, "not a child");
+        check_error("s0.w s0.w", 1, 6, "twice");
+        check_error("# nothing", 0, 0, "at least one");
+        check_error("s0", 1, 1, "not an atom");
+        check_error("s0.", 1, 1, "attribute");
+    }
+}

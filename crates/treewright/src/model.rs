@@ -1,0 +1,284 @@
+//! The model file: magic, version, header (system, symbols, templates, note), weights, checksum.
+//!
+//! ```text
+//! 0   8 bytes   "TREEWRT\n"
+//! 8   u32       version (1)
+//! 12  u32       length of the header
+//! 16  u64       length of the weights, in 32-bit words
+//! 24  u32       CRC-32 of header and weights
+//! 28  u32       0
+//! 32            header, JSON
+//!     zeros up to a multiple of 64
+//!     weights, 32-bit little-endian words, to the end of the file
+//! ```
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Code, Error, Result};
+use crate::features::{TemplateSet, Vocabulary};
+use crate::map::{Mapped, MappedWords};
+use crate::parser::{ParseSentence, TypedWorker};
+use crate::score::{Frozen, FrozenWeights, WordSource};
+use crate::system::{Registered, SystemTag, SystemVisitor};
+use crate::train::TrainConfig;
+
+const MAGIC: &[u8; 8] = b"TREEWRT\n";
+const VERSION: u32 = 1;
+const PREFIX: usize = 32;
+const ALIGNMENT: usize = 64;
+
+/// A model of a known system. Cloning one shares its tables.
+#[derive(Debug)]
+pub struct TypedModel<S: Registered> {
+    /// The system, with its labels.
+    pub system: Arc<S>,
+    /// Its words.
+    pub vocabulary: Arc<Vocabulary>,
+    /// Its templates.
+    pub templates: Arc<TemplateSet>,
+    /// Its weights.
+    pub weights: FrozenWeights,
+    /// How it was trained.
+    pub config: TrainConfig,
+}
+
+impl<S: Registered> Clone for TypedModel<S> {
+    fn clone(&self) -> Self {
+        TypedModel {
+            system: self.system.clone(),
+            vocabulary: self.vocabulary.clone(),
+            templates: self.templates.clone(),
+            weights: self.weights.clone(),
+            config: self.config.clone(),
+        }
+    }
+}
+
+impl<S: Registered> TypedModel<S> {
+    /// A scorer of its own for one worker.
+    pub fn scorer(&self) -> Frozen {
+        Frozen::new(self.vocabulary.clone(), &self.templates, self.weights.clone())
+    }
+}
+
+/// What the door needs of a model, whatever its system.
+pub(crate) trait AnyModel: Send + Sync {
+    fn worker(&self) -> Box<dyn ParseSentence + Send>;
+    fn config(&self) -> &TrainConfig;
+    fn info(&self) -> ModelInfo;
+    fn header(&self) -> serde_json::Result<Vec<u8>>;
+    fn weights(&self) -> &FrozenWeights;
+}
+
+impl<S: Registered> AnyModel for TypedModel<S> {
+    fn worker(&self) -> Box<dyn ParseSentence + Send> {
+        Box::new(TypedWorker::new(self.clone()))
+    }
+
+    fn config(&self) -> &TrainConfig {
+        &self.config
+    }
+
+    fn info(&self) -> ModelInfo {
+        ModelInfo {
+            system: S::TAG,
+            n_actions: self.system.n_actions(),
+            n_templates: self.templates.len(),
+            n_features: self.weights.n_features(),
+            n_words: self.vocabulary.n_words(),
+            weight_bytes: self.weights.words().len() * 4,
+            config: self.config.clone(),
+        }
+    }
+
+    fn header(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(&Header {
+            system: S::TAG,
+            config: self.config.clone(),
+            n_slots: self.weights.n_slots(),
+            n_features: self.weights.n_features(),
+            templates: self.templates.text().to_owned(),
+            tables: serde_json::to_value(&*self.system)?,
+            vocabulary: (*self.vocabulary).clone(),
+        })
+    }
+
+    fn weights(&self) -> &FrozenWeights {
+        &self.weights
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    system: SystemTag,
+    config: TrainConfig,
+    n_slots: usize,
+    n_features: usize,
+    templates: String,
+    /// The system's own tables.
+    tables: serde_json::Value,
+    vocabulary: Vocabulary,
+}
+
+/// What a model is, for people and programs.
+#[derive(Clone, Debug, Serialize)]
+pub struct ModelInfo {
+    /// The transition system.
+    pub system: SystemTag,
+    /// The number of its actions.
+    pub n_actions: usize,
+    /// The number of feature templates.
+    pub n_templates: usize,
+    /// The number of features with a weight.
+    pub n_features: usize,
+    /// The number of words known by name.
+    pub n_words: usize,
+    /// The size of the weights.
+    pub weight_bytes: usize,
+    /// How it was trained, and on what.
+    pub config: TrainConfig,
+}
+
+/// A trained model.
+#[derive(Clone)]
+pub struct Model(pub(crate) Arc<dyn AnyModel>);
+
+impl std::fmt::Debug for Model {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Model").field(&self.info()).finish()
+    }
+}
+
+impl Model {
+    pub(crate) fn new<S: Registered>(model: TypedModel<S>) -> Self {
+        Model(Arc::new(model))
+    }
+
+    /// What it is.
+    pub fn info(&self) -> ModelInfo {
+        self.0.info()
+    }
+
+    /// Writes the model file.
+    ///
+    /// # Errors
+    /// When the output fails.
+    pub fn save(&self, out: &mut dyn Write) -> Result<()> {
+        let header = self.0.header().map_err(|error| Error::new(Code::BadModel, 0, 0, error.to_string()))?;
+        let words = self.0.weights().words();
+        let mut bytes = Vec::with_capacity(words.len() * 4);
+        words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+        let mut checksum = crc32fast::Hasher::new();
+        checksum.update(&header);
+        checksum.update(&bytes);
+        out.write_all(MAGIC)?;
+        out.write_all(&VERSION.to_le_bytes())?;
+        out.write_all(&(header.len() as u32).to_le_bytes())?;
+        out.write_all(&(words.len() as u64).to_le_bytes())?;
+        out.write_all(&checksum.finalize().to_le_bytes())?;
+        out.write_all(&[0; 4])?;
+        out.write_all(&header)?;
+        out.write_all(&vec![0; weights_start(header.len()) - PREFIX - header.len()])?;
+        out.write_all(&bytes)?;
+        Ok(())
+    }
+
+    /// Maps a model file into memory.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is not a whole model of this version.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let name = path.as_ref().display().to_string();
+        let open = || -> Result<Self> {
+            let file = Mapped::new(&File::open(path)?)?;
+            if cfg!(target_endian = "little") {
+                let (header, start) = Self::check(file.bytes())?;
+                Self::build(header, Arc::new(MappedWords { file, start }))
+            } else {
+                Self::from_bytes(file.bytes())
+            }
+        };
+        open().map_err(|error| error.in_file(&name))
+    }
+
+    /// Reads a model from memory (an embedded one, say); the weights are copied.
+    ///
+    /// # Errors
+    /// When this is not a whole model of this version.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let (header, start) = Self::check(bytes)?;
+        let word = |chunk: &[u8]| u32::from_le_bytes(chunk.try_into().expect("four bytes"));
+        let words: Vec<u32> = bytes[start..].chunks_exact(4).map(word).collect();
+        Self::build(header, Arc::new(words))
+    }
+
+    /// The header and the place of the weights, once lengths and checksum hold.
+    fn check(bytes: &[u8]) -> Result<(Header, usize)> {
+        let bad = |message: String| Error::new(Code::BadModel, 0, 0, message);
+        if !bytes.starts_with(MAGIC) {
+            return Err(bad("this is not a treewright model".to_owned()));
+        }
+        let short = || bad(format!("the model is cut short: it has {} bytes", bytes.len()));
+        let prefix = bytes.get(..PREFIX).ok_or_else(short)?;
+        let number = |at: usize| u32::from_le_bytes(prefix[at..at + 4].try_into().expect("four bytes"));
+        let version = number(8);
+        if version != VERSION {
+            return Err(bad(format!(
+                "the model has version {version}; this program reads version {VERSION}"
+            )));
+        }
+        let n_words = u64::from_le_bytes(prefix[16..24].try_into().expect("eight bytes"));
+        let header_len = number(12) as usize;
+        let start = weights_start(header_len);
+        let length = n_words.checked_mul(4).and_then(|size| size.checked_add(start as u64));
+        if length != Some(bytes.len() as u64) {
+            return Err(bad(match length {
+                Some(length) => format!("the model should have {length} bytes but has {}", bytes.len()),
+                None => "the model's lengths are damaged".to_owned(),
+            }));
+        }
+        let header = &bytes[PREFIX..PREFIX + header_len];
+        let mut checksum = crc32fast::Hasher::new();
+        checksum.update(header);
+        checksum.update(&bytes[start..]);
+        if checksum.finalize() != number(24) {
+            return Err(bad("the model is damaged: its checksum does not match".to_owned()));
+        }
+        let header =
+            serde_json::from_slice(header).map_err(|error| bad(format!("in the model's header: {error}")))?;
+        Ok((header, start))
+    }
+
+    fn build(header: Header, words: Arc<dyn WordSource>) -> Result<Self> {
+        struct Build(Header, Arc<dyn WordSource>);
+        impl SystemVisitor for Build {
+            type Output = Result<Model>;
+            fn visit<S: Registered>(self) -> Result<Model> {
+                let Build(header, words) = self;
+                let system: S = serde_json::from_value(header.tables).map_err(|error| {
+                    Error::new(Code::BadModel, 0, 0, format!("in the system's tables: {error}"))
+                })?;
+                let weights =
+                    FrozenWeights::from_words(words, header.n_slots, system.n_actions(), header.n_features)?;
+                Ok(Model::new(TypedModel::<S> {
+                    system: Arc::new(system),
+                    vocabulary: Arc::new(header.vocabulary),
+                    templates: Arc::new(TemplateSet::parse(&header.templates)?),
+                    weights,
+                    config: header.config,
+                }))
+            }
+        }
+        header.system.visit(Build(header, words))
+    }
+}
+
+/// Where the weights begin: aligned, so that they can be used where they lie.
+fn weights_start(header_len: usize) -> usize {
+    (PREFIX + header_len).next_multiple_of(ALIGNMENT)
+}

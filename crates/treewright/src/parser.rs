@@ -1,0 +1,132 @@
+//! The door: a parser that is not generic, and its workers.
+
+use std::path::Path;
+
+use crate::decode::{Beam, BeamSearch, Decoder, Greedy};
+use crate::error::Result;
+use crate::model::{Model, ModelInfo, TypedModel};
+use crate::score::Frozen;
+use crate::sentence::Sentence;
+use crate::system::Registered;
+use crate::tree::{ParserTree, Tree};
+
+/// How to search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Search {
+    /// Items in the beam; 1 is greedy.
+    pub beam: usize,
+    /// How many parses are wanted.
+    pub k_best: usize,
+}
+
+/// A tree with the score of its derivation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScoredTree {
+    /// The tree.
+    pub tree: Tree,
+    /// The sum of its actions' scores; comparable within one sentence and model only.
+    pub score: f64,
+}
+
+/// A trained parser: immutable, shared between threads. Scratch memory belongs to its workers.
+///
+/// ```no_run
+/// use treewright::{Sentence, parser::Parser};
+///
+/// let parser = Parser::open("en.model")?;
+/// let sentence = Sentence::from_tagged([("The", "DT"), ("public", "NN"), ("waits", "VBZ"), (".", ".")]);
+/// let tree = parser.worker().parse(&sentence).expect("every sentence with words has a tree");
+/// # Ok::<(), treewright::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Parser {
+    model: Model,
+}
+
+impl Parser {
+    /// Opens a model file; its weights are mapped, not read.
+    ///
+    /// # Errors
+    /// When it is not a model, or damaged.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Ok(Parser { model: Model::open(path)? })
+    }
+
+    /// A parser for a model at hand.
+    pub fn new(model: Model) -> Self {
+        Parser { model }
+    }
+
+    /// What the model is.
+    pub fn info(&self) -> ModelInfo {
+        self.model.info()
+    }
+
+    /// The search the model was trained with.
+    pub fn default_search(&self) -> Search {
+        Search { beam: self.model.0.config().beam, k_best: 1 }
+    }
+
+    /// A worker with scratch memory of its own, for one thread.
+    pub fn worker(&self) -> Worker {
+        Worker { inner: self.model.0.worker(), search: self.default_search() }
+    }
+}
+
+/// Parses sentences one after the other.
+pub struct Worker {
+    inner: Box<dyn ParseSentence + Send>,
+    search: Search,
+}
+
+impl Worker {
+    /// The same worker with another search.
+    pub fn with_search(self, search: Search) -> Self {
+        Worker { search, ..self }
+    }
+
+    /// The best tree; none only for a sentence without words.
+    pub fn parse(&mut self, sentence: &Sentence) -> Option<Tree> {
+        let best = self.inner.parse(sentence, Search { k_best: 1, ..self.search });
+        best.into_iter().next().map(|scored| scored.tree)
+    }
+
+    /// Up to `k_best` trees, best first.
+    pub fn parse_k_best(&mut self, sentence: &Sentence) -> Vec<ScoredTree> {
+        self.inner.parse(sentence, self.search)
+    }
+}
+
+/// One dynamic call per sentence hides the system's type.
+pub(crate) trait ParseSentence {
+    fn parse(&mut self, sentence: &Sentence, search: Search) -> Vec<ScoredTree>;
+}
+
+pub(crate) struct TypedWorker<S: Registered> {
+    scorer: Frozen,
+    beam: BeamSearch<S>,
+    greedy: Greedy,
+    model: TypedModel<S>,
+}
+
+impl<S: Registered> TypedWorker<S> {
+    pub(crate) fn new(model: TypedModel<S>) -> Self {
+        TypedWorker { scorer: model.scorer(), beam: BeamSearch::default(), greedy: Greedy::new(), model }
+    }
+}
+
+impl<S: Registered> ParseSentence for TypedWorker<S> {
+    fn parse(&mut self, sentence: &Sentence, search: Search) -> Vec<ScoredTree> {
+        let system = &*self.model.system;
+        let parses = if search.beam > 1 || search.k_best > 1 {
+            let beam = Beam { width: search.beam.max(search.k_best) };
+            beam.k_best_in(&mut self.beam, system, &mut self.scorer, sentence, search.k_best)
+        } else {
+            self.greedy.k_best(system, &mut self.scorer, sentence, 1)
+        };
+        parses
+            .into_iter()
+            .map(|parse| ScoredTree { tree: parse.tree.restore(), score: parse.score })
+            .collect()
+    }
+}

@@ -1,0 +1,235 @@
+//! Read-only weights for parsing: averaged, quantised to 16 bits, laid out for few cache misses, mappable from disk.
+//!
+//! A feature's key leads to one slot of 16 bytes. A feature with one or two weights has them in the slot itself; more
+//! stand together elsewhere, as pairs, or as a whole row if there are many. Unknown features cost one look.
+
+use std::sync::Arc;
+
+use crate::error::{Code, Error, Result};
+use crate::features::{Encoded, Extractor, TemplateSet, Vocabulary};
+use crate::forest::{Forest, View};
+use crate::score::{Perceptron, Rows, Scorer};
+use crate::sentence::Sentence;
+
+/// Words of a slot: fingerprint (0 = free), header (number of weights, or `DENSE`), and two more: the weights
+/// themselves, or the place of the first.
+const SLOT: usize = 4;
+/// The header of a feature whose weights are a whole row.
+const DENSE: u32 = u32::MAX;
+/// So many weights fit into a slot.
+const INLINE: usize = 2;
+
+/// The numbers: owned after training, or a view of a mapped file.
+pub trait WordSource: Send + Sync + std::fmt::Debug {
+    /// All words.
+    fn words(&self) -> &[u32];
+}
+
+impl WordSource for Vec<u32> {
+    fn words(&self) -> &[u32] {
+        self
+    }
+}
+
+/// The weights of a model.
+#[derive(Clone, Debug)]
+pub struct FrozenWeights {
+    source: Arc<dyn WordSource>,
+    n_slots: usize,
+    n_actions: usize,
+    row_words: usize,
+    n_features: usize,
+}
+
+fn pack(action: u16, weight: i16) -> u32 {
+    u32::from(action) << 16 | u32::from(weight as u16)
+}
+
+#[inline]
+fn unpack(pair: u32) -> (usize, f32) {
+    ((pair >> 16) as usize, f32::from(pair as u16 as i16))
+}
+
+impl FrozenWeights {
+    /// Averages, quantises and lays out what a perceptron has learnt.
+    pub fn of(perceptron: &Perceptron) -> Self {
+        let n_actions = perceptron.n_actions();
+        let row_words = n_actions.div_ceil(2);
+        let features = perceptron.averaged();
+        let largest = features.iter().flat_map(|(_, pairs)| pairs).fold(0f32, |max, (_, w)| max.max(w.abs()));
+        let scale = if largest > 0.0 { f32::from(i16::MAX) / largest } else { 1.0 };
+        let quantised = features.into_iter().filter_map(|(key, pairs)| {
+            let quantise = |(action, weight): (u16, f32)| (action, (weight * scale).round() as i16);
+            let pairs: Vec<(u16, i16)> = pairs.into_iter().map(quantise).filter(|pair| pair.1 != 0).collect();
+            (!pairs.is_empty()).then_some((key, pairs))
+        });
+        let features: Vec<(u64, Vec<(u16, i16)>)> = quantised.collect();
+        let n_slots = (features.len() * 3 / 2).next_power_of_two().max(16);
+        let mut words = vec![0u32; n_slots * SLOT];
+        for (key, pairs) in &features {
+            let mut slot = Self::first_slot(*key, n_slots);
+            while words[slot * SLOT] != 0 {
+                slot = (slot + 1) & (n_slots - 1);
+            }
+            let at = slot * SLOT;
+            words[at] = *key as u32;
+            let packed = pairs.iter().map(|&(action, weight)| pack(action, weight));
+            if pairs.len() <= INLINE {
+                words[at + 1] = pairs.len() as u32;
+                packed.enumerate().for_each(|(i, pair)| words[at + 2 + i] = pair);
+            } else if pairs.len() * 8 < n_actions || n_actions < 16 {
+                words[at + 1] = pairs.len() as u32;
+                words[at + 2] = words.len() as u32;
+                words.extend(packed);
+            } else {
+                words[at + 1] = DENSE;
+                words[at + 2] = words.len() as u32;
+                let start = words.len();
+                words.resize(start + row_words, 0);
+                for &(action, weight) in pairs {
+                    words[start + usize::from(action) / 2] |= u32::from(weight as u16) << (16 * (action % 2));
+                }
+            }
+        }
+        FrozenWeights { source: Arc::new(words), n_slots, n_actions, row_words, n_features: features.len() }
+    }
+
+    /// Weights from the words of a model file. What is read later is bounded by `words`, whatever they hold.
+    ///
+    /// # Errors
+    /// When the table does not fit.
+    pub fn from_words(
+        source: Arc<dyn WordSource>,
+        n_slots: usize,
+        n_actions: usize,
+        n_features: usize,
+    ) -> Result<Self> {
+        let fits = n_slots.is_power_of_two()
+            && n_features < n_slots
+            && n_slots.checked_mul(SLOT).is_some_and(|size| size <= source.words().len());
+        if !fits || n_actions > 1 << 16 {
+            return Err(Error::new(Code::BadModel, 0, 0, "the weights of the model do not fit its table"));
+        }
+        Ok(FrozenWeights { source, n_slots, n_actions, row_words: n_actions.div_ceil(2), n_features })
+    }
+
+    /// All words, for the model file.
+    pub fn words(&self) -> &[u32] {
+        self.source.words()
+    }
+
+    /// The number of slots of the table.
+    pub fn n_slots(&self) -> usize {
+        self.n_slots
+    }
+
+    /// The number of features.
+    pub fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// The number of actions.
+    pub fn n_actions(&self) -> usize {
+        self.n_actions
+    }
+
+    #[inline]
+    fn first_slot(key: u64, n_slots: usize) -> usize {
+        (key >> 20) as usize & (n_slots - 1)
+    }
+
+    /// The slot of a feature, if the model has it. The number of looks is bounded, so that a damaged table without
+    /// a free slot cannot hang the parser.
+    #[inline]
+    fn slot<'a>(&self, words: &'a [u32], key: u64) -> Option<&'a [u32; SLOT]> {
+        let mut at = Self::first_slot(key, self.n_slots);
+        for _ in 0..self.n_slots {
+            let slot: &[u32; SLOT] =
+                words[at * SLOT..at * SLOT + SLOT].try_into().expect("a slot has four words");
+            if slot[0] == key as u32 {
+                return Some(slot);
+            }
+            if slot[0] == 0 {
+                return None;
+            }
+            at = (at + 1) & (self.n_slots - 1);
+        }
+        None
+    }
+
+    /// Adds the weights of features to a row. Features come in bulk so that their cache misses overlap.
+    #[inline]
+    fn add(&self, keys: &[u64], found: &mut Vec<[u32; SLOT]>, row: &mut [f32]) {
+        let words = self.source.words();
+        found.clear();
+        found.extend(keys.iter().filter(|&&key| key != 0).filter_map(|&key| self.slot(words, key)).copied());
+        let mut add_pair = |pair: u32| {
+            let (action, weight) = unpack(pair);
+            if let Some(score) = row.get_mut(action) {
+                *score += weight;
+            }
+        };
+        for slot in found.iter() {
+            match slot[1] {
+                1 => add_pair(slot[2]),
+                2 => slot[2..4].iter().for_each(|&pair| add_pair(pair)),
+                DENSE => {}
+                n => {
+                    let start = slot[2] as usize;
+                    words
+                        .get(start..start + n as usize)
+                        .unwrap_or(&[])
+                        .iter()
+                        .for_each(|&pair| add_pair(pair));
+                }
+            }
+        }
+        for slot in found.iter().filter(|slot| slot[1] == DENSE) {
+            let start = slot[2] as usize;
+            let dense = words.get(start..start + self.row_words).unwrap_or(&[]);
+            for (scores, &both) in row.chunks_exact_mut(2).zip(dense) {
+                scores[0] += f32::from(both as u16 as i16);
+                scores[1] += f32::from((both >> 16) as u16 as i16);
+            }
+            if row.len() % 2 == 1
+                && let (Some(last), Some(&both)) = (row.last_mut(), dense.last())
+            {
+                *last += f32::from(both as u16 as i16);
+            }
+        }
+    }
+}
+
+/// A scorer over frozen weights, with its own scratch memory: one per worker.
+#[derive(Clone, Debug)]
+pub struct Frozen {
+    vocabulary: Arc<Vocabulary>,
+    weights: FrozenWeights,
+    extractor: Extractor,
+    encoded: Encoded,
+    keys: Vec<u64>,
+    found: Vec<[u32; SLOT]>,
+}
+
+impl Frozen {
+    /// A scorer that shares its tables with others.
+    pub fn new(vocabulary: Arc<Vocabulary>, templates: &TemplateSet, weights: FrozenWeights) -> Self {
+        let extractor = Extractor::new(templates);
+        let (encoded, keys, found) = (Encoded::default(), Vec::new(), Vec::new());
+        Frozen { vocabulary, weights, extractor, encoded, keys, found }
+    }
+}
+
+impl Scorer for Frozen {
+    fn start_sentence(&mut self, sentence: &Sentence) {
+        self.vocabulary.encode(sentence, &mut self.encoded);
+    }
+
+    fn score(&mut self, forest: &Forest, views: &[View], rows: &mut Rows) {
+        rows.reset(views.len(), self.weights.n_actions);
+        for (i, view) in views.iter().enumerate() {
+            self.extractor.extract(forest, view, &self.encoded, &mut self.keys);
+            self.weights.add(&self.keys, &mut self.found, rows.row_mut(i));
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Scorers turn views into rows of numbers, one number per action; learners change them.
+
+mod frozen;
+mod perceptron;
+
+pub use frozen::{Frozen, FrozenWeights, WordSource};
+pub use perceptron::Perceptron;
+
+use crate::forest::{Forest, View};
+use crate::ids::ActionId;
+use crate::sentence::Sentence;
+use crate::system::ActionSet;
+
+/// Scores: one row per view, one column per action.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    values: Vec<f32>,
+    n_actions: usize,
+}
+
+impl Rows {
+    /// Makes `n_rows` rows of zeros.
+    #[inline]
+    pub fn reset(&mut self, n_rows: usize, n_actions: usize) {
+        self.n_actions = n_actions;
+        self.values.clear();
+        self.values.resize(n_rows * n_actions, 0.0);
+    }
+
+    /// One row.
+    #[inline]
+    pub fn row(&self, row: usize) -> &[f32] {
+        &self.values[row * self.n_actions..(row + 1) * self.n_actions]
+    }
+
+    /// One row, to be filled.
+    #[inline]
+    pub fn row_mut(&mut self, row: usize) -> &mut [f32] {
+        &mut self.values[row * self.n_actions..(row + 1) * self.n_actions]
+    }
+
+    /// The legal action with the highest score in a row; ties go to the smaller id.
+    #[inline]
+    pub fn best(&self, row: usize, legal: &ActionSet) -> Option<ActionId> {
+        let row = self.row(row);
+        best_of(legal.iter().map(|action| (row[action.index()], action))).map(|(_, action)| action)
+    }
+}
+
+/// The highest of scored actions that come in ascending order; the first of equals.
+#[inline]
+fn best_of(scored: impl Iterator<Item = (f32, ActionId)>) -> Option<(f32, ActionId)> {
+    scored.fold(None, |best: Option<(f32, ActionId)>, next| match best {
+        Some(best) if best.0 >= next.0 => Some(best),
+        _ => Some(next),
+    })
+}
+
+/// One row of scores per view; the batch is the only call, one state is a batch of one.
+pub trait Scorer {
+    /// Called before the views of a sentence.
+    fn start_sentence(&mut self, sentence: &Sentence);
+
+    /// Fills one row per view.
+    fn score(&mut self, forest: &Forest, views: &[View], rows: &mut Rows);
+}
+
+/// A scorer that learns.
+pub trait Learner: Scorer {
+    /// Local: `row` holds the scores of `view`. Raises the best of `good` against the best of the other legal
+    /// actions if these are not already below it. Returns the loss.
+    fn learn_step(
+        &mut self,
+        forest: &Forest,
+        view: &View,
+        row: &[f32],
+        legal: &ActionSet,
+        good: &ActionSet,
+    ) -> f32;
+
+    /// Global: adds `by` to the features of one action (structured update).
+    fn nudge(&mut self, forest: &Forest, view: &View, action: ActionId, by: f32);
+
+    /// One training example is over (for averaging).
+    fn end_batch(&mut self);
+}

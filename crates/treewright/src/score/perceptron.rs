@@ -1,0 +1,253 @@
+//! The averaged perceptron while it learns: integer weights, averaged lazily.
+//!
+//! A feature's weights lie together: an open-addressing table maps a feature's key to a small run of (action, weight)
+//! pairs. Only features that an update touched are stored, and of their actions only those touched.
+
+use crate::features::{Encoded, Extractor, TemplateSet, Vocabulary};
+use crate::forest::{Forest, View};
+use crate::ids::ActionId;
+use crate::score::{Learner, Rows, Scorer, best_of};
+use crate::sentence::Sentence;
+use crate::system::ActionSet;
+
+/// The weight of one (feature, action) pair.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pair {
+    action: u16,
+    weight: i16,
+}
+
+/// A feature: its key and where its pairs are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    /// 0 = free (no feature has key 0).
+    key: u64,
+    start: u32,
+    len: u16,
+    /// The room of the run is `1 << class` pairs.
+    class: u16,
+}
+
+/// The weights of all features seen in an update.
+#[derive(Clone, Debug)]
+struct Weights {
+    slots: Vec<Slot>,
+    n_used: usize,
+    pairs: Vec<Pair>,
+    /// For averaging, beside each pair: the sum over its updates of (time of the update x change).
+    moments: Vec<i64>,
+    /// Runs given up when a feature outgrew them, by class.
+    free: Vec<Vec<u32>>,
+}
+
+impl Weights {
+    fn new() -> Self {
+        let slots = vec![Slot::default(); 1 << 16];
+        Weights { slots, n_used: 0, pairs: Vec::new(), moments: Vec::new(), free: vec![Vec::new(); 17] }
+    }
+
+    #[inline]
+    fn find(&self, key: u64) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut at = (key >> 20) as usize & mask;
+        loop {
+            let found = self.slots[at].key;
+            if found == key || found == 0 {
+                return at;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    fn grow(&mut self) {
+        let bigger = vec![Slot::default(); self.slots.len() * 2];
+        for slot in std::mem::replace(&mut self.slots, bigger) {
+            if slot.key != 0 {
+                let at = self.find(slot.key);
+                self.slots[at] = slot;
+            }
+        }
+    }
+
+    fn room(&mut self, class: u16) -> u32 {
+        if let Some(start) = self.free[usize::from(class)].pop() {
+            return start;
+        }
+        let start = self.pairs.len();
+        assert!(start < u32::MAX as usize - (1 << 16), "the weight arena is addressed by 32 bits");
+        self.pairs.resize(start + (1 << class), Pair::default());
+        self.moments.resize(start + (1 << class), 0);
+        start as u32
+    }
+
+    fn add(&mut self, key: u64, action: u16, by: i16, time: i64) {
+        if self.n_used * 3 > self.slots.len() * 2 {
+            self.grow();
+        }
+        let at = self.find(key);
+        let mut slot = self.slots[at];
+        if slot.key == 0 {
+            self.n_used += 1;
+            slot = Slot { key, start: self.room(0), len: 0, class: 0 };
+        }
+        let start = slot.start as usize;
+        let run = start..start + usize::from(slot.len);
+        let place = match self.pairs[run.clone()].iter().position(|pair| pair.action == action) {
+            Some(i) => start + i,
+            None => {
+                if usize::from(slot.len) == 1 << slot.class {
+                    let wider = self.room(slot.class + 1) as usize;
+                    self.pairs.copy_within(run.clone(), wider);
+                    self.moments.copy_within(run, wider);
+                    self.free[usize::from(slot.class)].push(slot.start);
+                    slot.start = wider as u32;
+                    slot.class += 1;
+                }
+                let place = slot.start as usize + usize::from(slot.len);
+                slot.len += 1;
+                self.pairs[place] = Pair { action, weight: 0 };
+                self.moments[place] = 0;
+                place
+            }
+        };
+        self.pairs[place].weight = self.pairs[place].weight.saturating_add(by);
+        self.moments[place] += time * i64::from(by);
+        self.slots[at] = slot;
+    }
+}
+
+/// A feature's key and its (action, weight) pairs in ascending order of actions.
+pub(super) type Feature = (u64, Vec<(u16, f32)>);
+
+/// An averaged perceptron over hashed features.
+#[derive(Clone, Debug)]
+pub struct Perceptron {
+    vocabulary: Vocabulary,
+    templates: TemplateSet,
+    extractor: Extractor,
+    encoded: Encoded,
+    keys: Vec<u64>,
+    weights: Weights,
+    n_actions: usize,
+    /// Examples seen; the first is number 1.
+    time: i64,
+}
+
+impl Perceptron {
+    /// A perceptron that knows nothing yet.
+    ///
+    /// # Panics
+    /// When there are more than 65,536 actions.
+    pub fn new(vocabulary: Vocabulary, templates: TemplateSet, n_actions: usize) -> Self {
+        assert!(n_actions <= 1 << 16, "actions are stored in 16 bits");
+        Perceptron {
+            extractor: Extractor::new(&templates),
+            vocabulary,
+            templates,
+            encoded: Encoded::default(),
+            keys: Vec::new(),
+            weights: Weights::new(),
+            n_actions,
+            time: 1,
+        }
+    }
+
+    /// What it knows about words.
+    pub fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    /// Its templates.
+    pub fn templates(&self) -> &TemplateSet {
+        &self.templates
+    }
+
+    /// The number of actions.
+    pub fn n_actions(&self) -> usize {
+        self.n_actions
+    }
+
+    /// The number of features stored.
+    pub fn n_features(&self) -> usize {
+        self.weights.n_used
+    }
+
+    /// The memory its weights take, in bytes.
+    pub fn bytes(&self) -> usize {
+        let w = &self.weights;
+        w.slots.len() * size_of::<Slot>() + w.pairs.capacity() * 4 + w.moments.capacity() * 8
+    }
+
+    /// Every feature with its averaged weights, in the order of keys.
+    pub(super) fn averaged(&self) -> Vec<Feature> {
+        let mut features: Vec<&Slot> = self.weights.slots.iter().filter(|slot| slot.key != 0).collect();
+        features.sort_unstable_by_key(|slot| slot.key);
+        let pair = |place: usize| {
+            let Pair { action, weight } = self.weights.pairs[place];
+            let lag = self.weights.moments[place] as f64 / self.time as f64;
+            (action, (f64::from(weight) - lag) as f32)
+        };
+        let pairs = |slot: &Slot| {
+            let start = slot.start as usize;
+            let mut pairs: Vec<(u16, f32)> = (start..start + usize::from(slot.len)).map(pair).collect();
+            pairs.sort_unstable_by_key(|pair| pair.0);
+            pairs
+        };
+        features.into_iter().map(|slot| (slot.key, pairs(slot))).collect()
+    }
+}
+
+impl Scorer for Perceptron {
+    fn start_sentence(&mut self, sentence: &Sentence) {
+        self.vocabulary.encode(sentence, &mut self.encoded);
+    }
+
+    fn score(&mut self, forest: &Forest, views: &[View], rows: &mut Rows) {
+        rows.reset(views.len(), self.n_actions);
+        for (i, view) in views.iter().enumerate() {
+            self.extractor.extract(forest, view, &self.encoded, &mut self.keys);
+            let row = rows.row_mut(i);
+            for &key in self.keys.iter().filter(|&&key| key != 0) {
+                let slot = &self.weights.slots[self.weights.find(key)];
+                let start = slot.start as usize;
+                for pair in &self.weights.pairs[start..start + usize::from(slot.len)] {
+                    row[usize::from(pair.action)] += f32::from(pair.weight);
+                }
+            }
+        }
+    }
+}
+
+impl Learner for Perceptron {
+    fn learn_step(
+        &mut self,
+        forest: &Forest,
+        view: &View,
+        row: &[f32],
+        legal: &ActionSet,
+        good: &ActionSet,
+    ) -> f32 {
+        let best = |wanted: bool| {
+            let candidates = legal.iter().filter(|&action| good.contains(action) == wanted);
+            best_of(candidates.map(|action| (row[action.index()], action)))
+        };
+        let (Some(right), Some(wrong)) = (best(true), best(false)) else { return 0.0 };
+        if right.0 > wrong.0 {
+            return 0.0;
+        }
+        self.nudge(forest, view, right.1, 1.0);
+        self.nudge(forest, view, wrong.1, -1.0);
+        1.0
+    }
+
+    fn nudge(&mut self, forest: &Forest, view: &View, action: ActionId, by: f32) {
+        self.extractor.extract(forest, view, &self.encoded, &mut self.keys);
+        for &key in self.keys.iter().filter(|&&key| key != 0) {
+            self.weights.add(key, action.index() as u16, by as i16, self.time);
+        }
+    }
+
+    fn end_batch(&mut self) {
+        self.time += 1;
+    }
+}

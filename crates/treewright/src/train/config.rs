@@ -1,0 +1,142 @@
+//! The settings of a training run, as data: flags, a TOML file and the model file all hold this.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Code, Error, Result};
+use crate::features::{TemplateSet, shipped, shipped_names};
+use crate::system::{SystemOptions, SystemTag};
+use crate::tree::Preparation;
+
+/// Which states training learns from, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Update {
+    /// Each state by itself, with an oracle.
+    Local,
+    /// Whole derivations in a beam, up to where the gold one falls out (Collins and Roark 2004).
+    Early,
+    /// Whole derivations in a beam, up to where the gold one is worst (Huang et al. 2012).
+    MaxViolation,
+}
+
+/// Which oracle local training asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OracleKind {
+    /// The gold derivation only.
+    Static,
+    /// The exact dynamic oracle.
+    Dynamic,
+    /// The dynamic oracle as its paper prints it.
+    Paper,
+}
+
+/// Everything that a training run depends on beside its data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TrainConfig {
+    /// The transition system.
+    pub system: SystemTag,
+    /// The name of a shipped template set, or empty if `templates` holds one; by default the system's own.
+    pub features: String,
+    /// The text of a template set of the user's own.
+    pub templates: String,
+    /// Which update.
+    pub update: Update,
+    /// The oracle of local training.
+    pub oracle: OracleKind,
+    /// Items in the beam; 1 is greedy.
+    pub beam: usize,
+    /// Passes over the data.
+    pub epochs: usize,
+    /// With this probability local training follows the model's own wrong action.
+    pub explore: f64,
+    /// ... after this many epochs.
+    pub explore_after: usize,
+    /// The order of sentences and all choices follow from it.
+    pub seed: u64,
+    /// Threads; never changes the result.
+    #[serde(skip_serializing)]
+    pub jobs: usize,
+    /// Head rules for binary systems.
+    pub head_rules: String,
+    /// Sisters that a temporary symbol remembers.
+    pub markov_order: usize,
+    /// Dependencies: exactly one word hangs from the root.
+    pub single_root: bool,
+    /// What the model was trained on and its licence, for people.
+    pub note: String,
+}
+
+impl Default for TrainConfig {
+    fn default() -> Self {
+        TrainConfig {
+            system: SystemTag::InOrder,
+            features: String::new(),
+            templates: String::new(),
+            update: Update::Early,
+            oracle: OracleKind::Dynamic,
+            beam: 4,
+            epochs: 15,
+            explore: 0.9,
+            explore_after: 1,
+            seed: 1,
+            jobs: 1,
+            head_rules: "collins".to_owned(),
+            markov_order: 0,
+            single_root: true,
+            note: String::new(),
+        }
+    }
+}
+
+impl TrainConfig {
+    /// Do the settings make sense?
+    ///
+    /// # Errors
+    /// With the name of the setting that does not.
+    pub fn check(&self) -> Result<()> {
+        let complain = |message: &str| Err(Error::new(Code::BadTraining, 0, 0, message));
+        match () {
+            () if self.beam == 0 => complain("beam must be at least 1"),
+            () if self.epochs == 0 => complain("epochs must be at least 1"),
+            () if !(0.0..=1.0).contains(&self.explore) => complain("explore is a probability, from 0 to 1"),
+            () => self.templates().map(|_| ()),
+        }
+    }
+
+    /// The template set.
+    ///
+    /// # Errors
+    /// When there is no set of this name, or the user's own cannot be read.
+    pub fn templates(&self) -> Result<TemplateSet> {
+        if !self.templates.is_empty() {
+            return TemplateSet::parse(&self.templates);
+        }
+        let name = if self.features.is_empty() { self.default_features() } else { self.features.as_str() };
+        shipped(name).ok_or_else(|| {
+            let message =
+                format!("there is no feature set {name:?}; there are {}", shipped_names().join(", "));
+            Error::new(Code::BadTraining, 0, 0, message)
+        })
+    }
+
+    fn default_features(&self) -> &'static str {
+        match self.system.name() {
+            "top-down" => "top-down",
+            "in-order" => "in-order",
+            name if name.starts_with("arc-") => "dependency",
+            _ => "spans",
+        }
+    }
+
+    /// What is done to trees before the system sees them.
+    pub fn preparation(&self) -> Preparation {
+        Preparation { head_rules: self.head_rules.clone(), markov_order: self.markov_order }
+    }
+
+    /// What the system is told.
+    pub fn system_options(&self) -> SystemOptions {
+        SystemOptions { single_root: self.single_root }
+    }
+}

@@ -1,0 +1,67 @@
+//! From treebank entries to what a system can learn from.
+
+use super::TrainConfig;
+use crate::error::{Code, Error, Result};
+use crate::ids::ActionId;
+use crate::sentence::Sentence;
+use crate::system::TransitionSystem;
+use crate::tree::{ParserTree, Preparer};
+use crate::treebank::Entry;
+
+/// One training sentence.
+#[derive(Clone, Debug)]
+pub struct Example<S: TransitionSystem> {
+    /// The words.
+    pub sentence: Sentence,
+    /// The gold tree, as the system builds it.
+    pub gold: S::Tree,
+    /// Its derivation.
+    pub actions: Vec<ActionId>,
+}
+
+/// The data, ready for training.
+pub(super) struct Prepared<S: TransitionSystem> {
+    pub system: S,
+    pub examples: Vec<Example<S>>,
+    /// Trees the system cannot derive: number from 1 and reason.
+    pub underivable: Vec<(usize, String)>,
+}
+
+/// Prepares the trees, makes the system for them, and derives them.
+pub(super) fn prepare<S: TransitionSystem>(
+    config: &TrainConfig,
+    entries: &[Entry],
+    preparer: &Preparer,
+) -> Result<Prepared<S>> {
+    let mut underivable = Vec::new();
+    let mut trees: Vec<(usize, &Sentence, S::Tree)> = Vec::with_capacity(entries.len());
+    for (i, entry) in entries.iter().enumerate() {
+        let Some(tree) = &entry.tree else {
+            underivable.push((i + 1, "it has no tree".to_owned()));
+            continue;
+        };
+        match S::Tree::prepare(tree, &entry.sentence, preparer) {
+            Ok(tree) => trees.push((i, &entry.sentence, tree)),
+            Err(why) => underivable.push((i + 1, why.to_string())),
+        }
+    }
+    let system = S::from_trees(trees.iter().map(|(_, _, tree)| tree), &config.system_options());
+    let mut examples = Vec::with_capacity(trees.len());
+    for (i, sentence, gold) in trees {
+        match system.derive(&gold) {
+            Ok(actions) => examples.push(Example { sentence: sentence.clone(), gold, actions }),
+            Err(why) => underivable.push((i + 1, why.to_string())),
+        }
+    }
+    underivable.sort_unstable();
+    if examples.is_empty() {
+        let message = match underivable.first() {
+            Some((number, why)) => {
+                format!("none of the training trees can be used; sentence {number}: {why}")
+            }
+            None => "there is nothing to train on".to_owned(),
+        };
+        return Err(Error::new(Code::BadTraining, 0, 0, message));
+    }
+    Ok(Prepared { system, examples, underivable })
+}
