@@ -76,7 +76,11 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     let mut output = Output::create(path)?;
     let format = args.to.or_else(|| Format::from_path(path?)).unwrap_or_else(|| default_format(&parser));
     let gzip = path.is_some_and(|path| path.ends_with(".gz"));
-    let mut writer = treebank::writer(format, &mut output, &WriteOptions { gzip, tagged: args.read.tagged })?;
+    let mut writer = treebank::writer(
+        format,
+        &mut output,
+        &WriteOptions { gzip, tagged: args.read.tagged, ..WriteOptions::default() },
+    )?;
     let mut totals = Totals::default();
     let parsing = Instant::now();
     let progress = args.read.progress(&args.files);
