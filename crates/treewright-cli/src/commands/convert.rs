@@ -1,12 +1,14 @@
 //! `treewright convert`: from one format to another, through transforms.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use clap::Args;
+use treewright::tree::{Transform, TransformHelp};
 use treewright::treebank::{self, Format, WriteOptions};
 use treewright::{Code, Error, Result};
 
-use crate::io::{Output, ReadArgs, Skipping};
+use crate::io::{Output, ReadArgs, Skipping, shown_name};
 
 /// Convert a treebank between formats and apply transforms
 #[derive(Args)]
@@ -16,39 +18,86 @@ Examples:
   treewright convert wsj.mrg.gz - --to ptb --transform remove-traces,strip-functions
   treewright convert ewt.conllu - --to conllu --transform pseudo-projective:head > projective.conllu
 
+The transforms are listed by --list-transforms; they are applied from left to right.
 The formats are conllu, conllx, ptb, discbracket, export, tigerxml, alpino (read only), json, text and tokens.
 A name that ends in .gz is written compressed; compressed input is recognised.")]
 pub struct ConvertArgs {
     /// The input (`-` for stdin)
+    #[arg(
+        value_name = "IN",
+        required_unless_present = "list_transforms",
+        default_value = "-",
+        hide_default_value = true
+    )]
     input: String,
 
     /// The output (`-` for stdout)
+    #[arg(
+        value_name = "OUT",
+        required_unless_present = "list_transforms",
+        default_value = "-",
+        hide_default_value = true
+    )]
     output: String,
 
     /// Format of the output [default: by the output's extension, else the input's format]
     #[arg(long, value_name = "FORMAT")]
     to: Option<Format>,
 
+    /// Transforms to apply, in order, separated by commas; `--list-transforms` explains them
+    #[arg(long, value_name = "T,...")]
+    transform: Option<String>,
+
+    /// Explain the transforms and stop
+    #[arg(long, exclusive = true)]
+    list_transforms: bool,
+
+    /// Export: the label of the virtual root
+    #[arg(long, value_name = "LABEL")]
+    root_label: Option<String>,
+
     #[command(flatten)]
     read: ReadArgs,
 }
 
 pub fn run(args: &ConvertArgs) -> Result<ExitCode> {
+    if args.list_transforms {
+        for TransformHelp { name, parameters, help, inverse } in Transform::ALL {
+            let undone = inverse.map_or(String::new(), |inverse| format!(" (undone by {inverse})"));
+            println!("{:<44}{help}{undone}", format!("{name}{parameters}"));
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut load =
+        |path: &str| std::fs::read_to_string(path).map_err(|error| Error::from(error).in_file(path));
+    let transforms = match &args.transform {
+        Some(list) => Transform::parse_list(list, &mut load).map_err(|error| error.in_file("--transform"))?,
+        None => Vec::new(),
+    };
     let mut skipping = Skipping::new(args.read.on_error);
     let progress = args.read.progress(std::slice::from_ref(&args.input));
     let opened = args.read.open(&args.input, &progress)?;
     let format = args.to.or_else(|| Format::from_path(&args.output)).unwrap_or(opened.format);
     let mut output = Output::create(Some(&args.output))?;
-    let gzip = args.output.ends_with(".gz");
-    let options = WriteOptions { gzip, tagged: args.read.tagged, ..WriteOptions::default() };
+    let options = WriteOptions {
+        gzip: args.output.ends_with(".gz"),
+        tagged: args.read.tagged,
+        root_label: args.root_label.as_deref().map(Into::into),
+        ..WriteOptions::default()
+    };
     let mut writer = treebank::writer(format, &mut output, &options)?;
+    let mut left_out: BTreeMap<&'static str, usize> = BTreeMap::new();
     for (number, item) in opened.reader.enumerate() {
         let Some(entry) = skipping.accept(item)? else { continue };
-        let written = writer.write(&entry).map_err(|error| match error.code {
+        let changed = Transform::apply_all(&transforms, entry);
+        let written = changed.and_then(|entry| {
+            writer.write(&entry)?;
+            format.leaves_out(&entry).into_iter().for_each(|what| *left_out.entry(what).or_default() += 1);
+            Ok(())
+        });
+        let written = written.map_err(|error| match error.code {
             Code::Io => error,
-            _ => Error { location: treewright::error::Location::default(), ..error }
-                .in_file(crate::io::shown_name(&args.input))
-                .in_sentence(number + 1),
+            _ => error.in_file(shown_name(&args.input)).in_sentence(number + 1),
         });
         skipping.accept(written)?;
     }
@@ -56,5 +105,10 @@ pub fn run(args: &ConvertArgs) -> Result<ExitCode> {
     drop(writer);
     output.finish()?;
     progress.clear();
+    if !args.read.quiet {
+        for (what, sentences) in left_out {
+            eprintln!("note: {format} has no place for {what}: left out in {sentences} sentences");
+        }
+    }
     Ok(skipping.report())
 }

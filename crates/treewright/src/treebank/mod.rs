@@ -30,6 +30,7 @@ mod format;
 mod gzip;
 mod json;
 pub mod lines;
+mod losses;
 #[cfg(test)]
 mod random;
 mod tokens;
