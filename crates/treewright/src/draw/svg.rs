@@ -6,11 +6,14 @@ use unicode_width::UnicodeWidthChar;
 
 use crate::draw::is_rtl;
 use crate::draw::layout::Layout;
-use crate::draw::scene::{Line, Metrics, Role, Scene, Shape, Text};
+use crate::draw::scene::{Align, Line, Metrics, Role, Scene, Text};
 use crate::error::Result;
 
 /// Wider than this, words are set below one another.
 pub(super) const MAX_PIXELS: i32 = 1600;
+
+/// The greatest radius of a corner.
+const ROUNDING: i32 = 12;
 
 /// Around the drawing.
 const BORDER: i32 = 14;
@@ -27,31 +30,30 @@ pub(super) const PIXELS: Metrics = Metrics {
     anchor: 10,
     pad: 10,
     indent: 22,
+    link: 10,
     step: 16,
     pitch: 24,
     edge_marks: ("", ""),
 };
 
-/// The style sheet, for a file of its own or once for a page.
+/// The style sheet, for a file of its own or once for a page. No variables: several viewers do not know them.
 pub(super) const STYLE: &str = "\
-.tw{--ink:#1b1f24;--line:#8a94a0;--paper:#fff;--tag:#2e7d4f;--label:#1f5fa8;--mark:#b4560a;--soft:#66707c;\
-font-family:system-ui,-apple-system,'Segoe UI','Noto Sans','Noto Sans Arabic','Noto Sans Hebrew',\
+.tw{font-family:system-ui,-apple-system,'Segoe UI','Noto Sans','Noto Sans Arabic','Noto Sans Hebrew',\
 'Noto Sans CJK SC','Helvetica Neue',Arial,sans-serif}\
-@media (prefers-color-scheme:dark){.tw{--ink:#e8eaed;--line:#7b8591;--paper:#16191d;--tag:#7fcf9f;--label:#8ab8f0;\
---mark:#f0a35c;--soft:#9aa4b0}}\
-.tw .paper{fill:var(--paper)}\
-.tw path{fill:none;stroke-linecap:round;stroke-linejoin:round}\
-.tw .halo{stroke:var(--paper);stroke-width:6;stroke-linecap:butt}\
-.tw .line{stroke:var(--line);stroke-width:1.5}\
-.tw .mark{stroke:var(--mark)}\
-.tw .tip{fill:var(--line);stroke:none}.tw .tip.mark{fill:var(--mark);stroke:none}\
-.tw text{fill:var(--ink);stroke:var(--paper);stroke-width:4;stroke-linejoin:round;paint-order:stroke;\
-unicode-bidi:isolate}\
-.tw .word{font-size:16px}.tw .tag{font-size:12px;fill:var(--tag)}\
-.tw .label{font-size:14px;font-weight:600;fill:var(--label)}.tw .gap{fill:var(--mark)}\
-.tw .edge{font-size:12px;font-style:italic;fill:var(--soft)}\
-.tw .rel{font-size:12px;fill:var(--label)}.tw .rel.gap{fill:var(--mark)}\
-.tw .num,.tw .note{font-size:12px;fill:var(--soft)}";
+.tw path{fill:none;stroke-linecap:round;stroke-linejoin:round}.tw .line{stroke-width:1.5}\
+.tw .halo{stroke-width:6;stroke-linecap:butt}.tw .tip{stroke:none}\
+.tw text{stroke-width:4;stroke-linejoin:round;paint-order:stroke;unicode-bidi:isolate}\
+.tw .word{font-size:16px}.tw .label{font-size:14px;font-weight:600}.tw .edge{font-style:italic}\
+.tw .tag,.tw .edge,.tw .rel,.tw .num,.tw .note{font-size:12px}\
+.tw .paper{fill:#fff}.tw .halo{stroke:#fff}.tw .line{stroke:#8a94a0}\
+.tw .tip{fill:#8a94a0}.tw .line.mark{stroke:#b4560a}.tw .tip.mark{fill:#b4560a}\
+.tw text{fill:#1b1f24;stroke:#fff}.tw .tag{fill:#2e7d4f}.tw .label,.tw .rel{fill:#1f5fa8}\
+.tw .gap{fill:#b4560a}.tw .edge,.tw .num,.tw .note{fill:#66707c}\
+@media (prefers-color-scheme:dark){\
+.tw .paper{fill:#16191d}.tw .halo{stroke:#16191d}.tw .line{stroke:#7b8591}\
+.tw .tip{fill:#7b8591}.tw .line.mark{stroke:#f0a35c}.tw .tip.mark{fill:#f0a35c}\
+.tw text{fill:#e8eaed;stroke:#16191d}.tw .tag{fill:#7fcf9f}.tw .label,.tw .rel{fill:#8ab8f0}\
+.tw .gap{fill:#f0a35c}.tw .edge,.tw .num,.tw .note{fill:#9aa4b0}}";
 
 /// Draws one sentence as a whole SVG file. It is drawn with the words below one another where it would be wider
 /// than a large screen.
@@ -129,15 +131,30 @@ fn write_text(out: &mut String, text: &Text) -> std::fmt::Result {
         Role::Number => "num",
         Role::Note => "note",
     };
-    // The widths are estimates; centring spreads the error to both sides.
-    let x = f64::from(text.x) + f64::from(text.width) / 2.0;
-    let direction = if text.content.chars().any(is_rtl) { " direction=\"rtl\"" } else { "" };
+    let is_rtl = text.content.chars().any(is_rtl);
+    let direction = if is_rtl { " direction=\"rtl\"" } else { "" };
+    let x = aligned_x(text);
+    let anchor = match (text.align, is_rtl) {
+        (Align::Centre, _) => " text-anchor=\"middle\"",
+        // The text starts at its own starting side.
+        (Align::Left, false) | (Align::Right, true) => "",
+        (Align::Left, true) | (Align::Right, false) => " text-anchor=\"end\"",
+    };
     let y = text.y + 15;
     writeln!(
         out,
-        "<text class=\"{class}\" x=\"{x}\" y=\"{y}\" text-anchor=\"middle\"{direction}>{}</text>",
+        "<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}{direction}>{}</text>",
         Escaped(&text.content)
     )
+}
+
+/// The point of its box at which a text is held.
+pub(super) fn aligned_x(text: &Text) -> f64 {
+    match text.align {
+        Align::Left => f64::from(text.x),
+        Align::Centre => f64::from(text.x) + f64::from(text.width) / 2.0,
+        Align::Right => f64::from(text.x + text.width),
+    }
 }
 
 /// The way of a line, bent as its shape allows.
@@ -148,16 +165,9 @@ impl std::fmt::Display for Path<'_> {
         let points = &self.0.points;
         let (x0, y0) = points[0];
         write!(f, "M{x0} {y0}")?;
-        if self.0.shape == Shape::Branch {
-            let (bend, (x, end)) = (branch_bend(points), points[3]);
-            let middle = (y0 + bend) / 2;
-            write!(f, "C{x0} {middle} {x} {middle} {x} {bend}")?;
-            return if end > bend { write!(f, "V{end}") } else { Ok(()) };
-        }
-        for corner in points.windows(3) {
+        for (i, corner) in points.windows(3).enumerate() {
             let ((xa, ya), (x, y), (xb, yb)) = (corner[0], corner[1], corner[2]);
-            let radius =
-                12.min(((xa - x).abs() + (ya - y).abs()) / 2).min(((xb - x).abs() + (yb - y).abs()) / 2);
+            let radius = corner_radius(points, i + 1);
             let (before_x, before_y) = (x + (xa - x).signum() * radius, y + (ya - y).signum() * radius);
             let (after_x, after_y) = (x + (xb - x).signum() * radius, y + (yb - y).signum() * radius);
             write!(f, "L{before_x} {before_y}Q{x} {y} {after_x} {after_y}")?;
@@ -167,10 +177,12 @@ impl std::fmt::Display for Path<'_> {
     }
 }
 
-/// Where a branch has reached its child's column: the lower edge of the band around its bar.
-pub(super) fn branch_bend(points: &[(i32, i32)]) -> i32 {
-    let band = 2 * (points[1].1 - points[0].1);
-    (points[0].1 + band).min(points[3].1)
+/// How round the corner at `points[i]` is: two corners share the stretch between them, an end is all of one corner.
+pub(super) fn corner_radius(points: &[(i32, i32)], i: usize) -> i32 {
+    let length = |a: usize, b: usize| (points[a].0 - points[b].0).abs() + (points[a].1 - points[b].1).abs();
+    let before = length(i - 1, i) / if i == 1 { 1 } else { 2 };
+    let after = length(i, i + 1) / if i + 2 == points.len() { 1 } else { 2 };
+    before.min(after).min(ROUNDING)
 }
 
 /// The arrow head at the end of a line.

@@ -39,6 +39,7 @@ pub(super) const CELLS: Metrics = Metrics {
     anchor: 2,
     pad: 2,
     indent: 3,
+    link: 1,
     step: 2,
     pitch: 1,
     edge_marks: ("[", "]"),

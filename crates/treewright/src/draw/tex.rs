@@ -7,9 +7,12 @@ use std::fmt::Write;
 
 use crate::draw::is_rtl;
 use crate::draw::layout::Layout;
-use crate::draw::scene::{Line, Role, Scene, Shape};
-use crate::draw::svg::{MAX_PIXELS, PIXELS, branch_bend};
+use crate::draw::scene::{Align, Line, Role, Scene};
+use crate::draw::svg::{MAX_PIXELS, PIXELS, aligned_x, corner_radius};
 use crate::error::Result;
+
+/// A pixel of the scene in points; the `x` and `y` of the style below.
+const SCALE: f64 = 0.6;
 
 const HEAD: &str = r"\documentclass[tikz,border=6pt]{standalone}
 % Latin text: any LaTeX. Other scripts: lualatex or xelatex, with a font that has them.
@@ -99,8 +102,13 @@ fn write_picture(out: &mut String, layout: &Layout, scene: &Scene) -> std::fmt::
             Role::CrossingRelation => "rel, gap",
             Role::Number | Role::Note => "small",
         };
-        let x = f64::from(text.x) + f64::from(text.width) / 2.0;
-        writeln!(out, "\\node[{style}] at ({x},{}) {{{}}};", text.y + 15, escaped(&text.content))?;
+        let anchor = match text.align {
+            Align::Centre => "",
+            Align::Left => ", anchor=base west",
+            Align::Right => ", anchor=base east",
+        };
+        let x = aligned_x(text);
+        writeln!(out, "\\node[{style}{anchor}] at ({x},{}) {{{}}};", text.y + 15, escaped(&text.content))?;
     }
     writeln!(out, "\\end{{tikzpicture}}")
 }
@@ -108,20 +116,15 @@ fn write_picture(out: &mut String, layout: &Layout, scene: &Scene) -> std::fmt::
 fn write_path(out: &mut String, style: &str, line: &Line) -> std::fmt::Result {
     let points = &line.points;
     let (x0, y0) = points[0];
-    if line.shape == Shape::Branch {
-        let (bend, (x, end)) = (branch_bend(points), points[3]);
-        let middle = (y0 + bend) / 2;
-        return writeln!(
-            out,
-            "\\path[{style}] ({x0},{y0}) .. controls ({x0},{middle}) and ({x},{middle}) .. ({x},{bend}) -- ({x},{end});"
-        );
-    }
-    let shortest =
-        points.windows(2).map(|p| (p[0].0 - p[1].0).abs() + (p[0].1 - p[1].1).abs()).min().unwrap_or(0);
-    let radius = f64::from(12.min(shortest / 2)) * 0.6;
-    write!(out, "\\path[{style}, rounded corners={radius:.1}pt] ({x0},{y0})")?;
-    for (x, y) in &points[1..] {
-        write!(out, " -- ({x},{y})")?;
+    write!(out, "\\path[{style}] ({x0},{y0})")?;
+    // Rounding applies to the corner at the end of the stretch it stands before.
+    for (i, (x, y)) in points.iter().enumerate().skip(1) {
+        if i + 1 < points.len() {
+            let radius = f64::from(corner_radius(points, i)) * SCALE;
+            write!(out, " {{[rounded corners={radius:.1}pt] -- ({x},{y})}}")?;
+        } else {
+            write!(out, " -- ({x},{y})")?;
+        }
     }
     writeln!(out, ";")
 }
