@@ -91,10 +91,9 @@ fn visible(text: &str) -> String {
     text.chars().map(show).collect()
 }
 
-/// Is this a letter of a script that runs from right to left?
+/// Is this a character of a script that runs from right to left?
 fn is_rtl(c: char) -> bool {
     matches!(c,
-        '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}'
+        '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}'
         | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
-        && c.is_alphabetic()
 }

@@ -37,17 +37,18 @@ const HEAD: &str = r"\documentclass[tikz,border=6pt]{standalone}
 \definecolor{twsoft}{HTML}{66707C}
 \tikzset{
   tw/.style={x=0.6pt, y=-0.6pt, every node/.style={inner sep=0pt, anchor=base}},
-  line/.style={draw=twline, line width=0.7pt, line cap=round},
-  mark/.style={draw=twmark},
-  halo/.style={draw=white, line width=3pt},
-  tip/.style={fill=twline}, tip mark/.style={fill=twmark},
-  word/.style={font=\fontsize{9.6}{11}\selectfont},
-  tag/.style={font=\fontsize{7.2}{8}\selectfont, text=twtag},
-  label/.style={font=\fontsize{8.4}{10}\bfseries, text=twlabel},
-  gap/.style={text=twmark},
-  edge/.style={font=\fontsize{7.2}{8}\itshape, text=twsoft},
-  rel/.style={font=\fontsize{7.2}{8}\selectfont, text=twlabel, fill=white, inner sep=1pt},
-  small/.style={font=\fontsize{7.2}{8}\selectfont, text=twsoft},
+  tw line/.style={draw=twline, line width=0.7pt, line cap=round},
+  tw mark/.style={draw=twmark},
+  tw halo/.style={draw=white, line width=3pt},
+  tw tip/.style={fill=twline},
+  tw marked tip/.style={fill=twmark},
+  tw word/.style={font=\fontsize{9.6}{11}\selectfont},
+  tw tag/.style={font=\fontsize{7.2}{8}\selectfont, text=twtag},
+  tw label/.style={font=\fontsize{8.4}{10}\bfseries, text=twlabel},
+  tw gap/.style={text=twmark},
+  tw edge/.style={font=\fontsize{7.2}{8}\itshape, text=twsoft},
+  tw rel/.style={font=\fontsize{7.2}{8}\selectfont, text=twlabel, fill=white, inner sep=1pt},
+  tw small/.style={font=\fontsize{7.2}{8}\selectfont, text=twsoft},
 }
 \begin{document}
 ";
@@ -85,7 +86,7 @@ fn write_picture(out: &mut String, layout: &Layout, scene: &Scene) -> std::fmt::
             write_path(out, "halo", line)?;
         }
         for line in group {
-            write_path(out, if line.is_marked { "line, mark" } else { "line" }, line)?;
+            write_path(out, if line.is_marked { "line, tw mark" } else { "line" }, line)?;
             if line.has_arrow {
                 write_tip(out, line)?;
             }
@@ -96,10 +97,10 @@ fn write_picture(out: &mut String, layout: &Layout, scene: &Scene) -> std::fmt::
             Role::Word => "word",
             Role::Tag => "tag",
             Role::Label => "label",
-            Role::GapLabel => "label, gap",
+            Role::GapLabel => "label, tw gap",
             Role::Edge => "edge",
             Role::Relation => "rel",
-            Role::CrossingRelation => "rel, gap",
+            Role::CrossingRelation => "rel, tw gap",
             Role::Number | Role::Note => "small",
         };
         let anchor = match text.align {
@@ -108,7 +109,7 @@ fn write_picture(out: &mut String, layout: &Layout, scene: &Scene) -> std::fmt::
             Align::Right => ", anchor=base east",
         };
         let x = aligned_x(text);
-        writeln!(out, "\\node[{style}{anchor}] at ({x},{}) {{{}}};", text.y + 15, escaped(&text.content))?;
+        writeln!(out, "\\node[tw {style}{anchor}] at ({x},{}) {{{}}};", text.y + 15, escaped(&text.content))?;
     }
     writeln!(out, "\\end{{tikzpicture}}")
 }
@@ -116,7 +117,7 @@ fn write_picture(out: &mut String, layout: &Layout, scene: &Scene) -> std::fmt::
 fn write_path(out: &mut String, style: &str, line: &Line) -> std::fmt::Result {
     let points = &line.points;
     let (x0, y0) = points[0];
-    write!(out, "\\path[{style}] ({x0},{y0})")?;
+    write!(out, "\\path[tw {style}] ({x0},{y0})")?;
     // Rounding applies to the corner at the end of the stretch it stands before.
     for (i, (x, y)) in points.iter().enumerate().skip(1) {
         if i + 1 < points.len() {
@@ -135,10 +136,10 @@ fn write_tip(out: &mut String, line: &Line) -> std::fmt::Result {
     let (dx, dy) = ((x - xa).signum(), (y - ya).signum());
     let (bx, by) = (x - 6 * dx, y - 6 * dy);
     let (sx, sy) = (4 * dy, 4 * dx);
-    let style = if line.is_marked { "tip mark" } else { "tip" };
+    let style = if line.is_marked { "marked tip" } else { "tip" };
     writeln!(
         out,
-        "\\path[{style}] ({x},{y}) -- ({},{}) -- ({},{}) -- cycle;",
+        "\\path[tw {style}] ({x},{y}) -- ({},{}) -- ({},{}) -- cycle;",
         bx + sx,
         by + sy,
         bx - sx,

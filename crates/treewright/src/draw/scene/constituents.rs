@@ -140,8 +140,11 @@ impl Scene {
                     if let Some(parent) = parent {
                         let bar = columns[parent] * metrics.indent + metrics.anchor / 2 * (1 - metrics.unit);
                         let top = node_lines[parent] * metrics.pitch + metrics.line;
-                        points =
-                            vec![(bar, top), (bar, middle), (x - 2 * metrics.unit - metrics.margin, middle)];
+                        points = vec![
+                            (bar, top),
+                            (bar, middle),
+                            (x - 2 * metrics.unit - 2 * metrics.margin, middle),
+                        ];
                     }
                 }
                 if let Some(parent) = parent {
