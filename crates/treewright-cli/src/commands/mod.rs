@@ -1,12 +1,16 @@
 //! One file per command. `run` gives the exit code: 0 done, 1 the input or the result is not what it should be
 //! (2, for usage, is clap's).
 
+mod compare;
 mod convert;
 mod draw;
+mod eval;
 mod info;
 mod parse;
+mod scoring;
 mod stats;
 mod train;
+mod worst;
 
 use std::process::ExitCode;
 
@@ -23,6 +27,8 @@ pub enum Command {
     Parse(parse::ParseArgs),
     Info(info::InfoArgs),
     Draw(draw::DrawArgs),
+    Eval(eval::EvalArgs),
+    Compare(compare::CompareArgs),
 }
 
 /// Runs one command.
@@ -34,5 +40,7 @@ pub fn run(command: Command) -> ExitCode {
         Command::Parse(args) => parse::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Draw(args) => draw::run(&args),
+        Command::Eval(args) => eval::run(&args),
+        Command::Compare(args) => compare::run(&args),
     })
 }

@@ -5,6 +5,8 @@
 //! character. Deviation: where disco-dop stops at the first bad sentence, the sentence is counted as an error and
 //! the caller decides.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashSet;
 
 use super::labels::{self, Classes};
@@ -108,6 +110,15 @@ fn cut(label: &str) -> &str {
         _ => label,
     };
     cut_at(cut_at(label, '-'), '=')
+}
+
+/// A word as disco-dop reads it: its formats write brackets inside words as `#LRB#` and `#RRB#`.
+fn unescape(word: &str) -> Cow<'_, str> {
+    if word.contains("#LRB#") || word.contains("#RRB#") {
+        Cow::Owned(word.replace("#LRB#", "(").replace("#RRB#", ")"))
+    } else {
+        Cow::Borrowed(word)
+    }
 }
 
 impl Side {
@@ -256,7 +267,7 @@ impl DiscoScorer {
             |i| under_root.binary_search_by_key(&TokenIdx::new(i), |&c| gold_tree.leftmost(c)).is_ok();
         let keeps_tag = |tag: &str| !rules.delete_label.contains(tag);
         let keeps_word =
-            |sentence: &Sentence, i: usize| !rules.delete_word.contains(&sentence.tokens[i].form);
+            |sentence: &Sentence, i: usize| !rules.delete_word.contains(&*unescape(&sentence.tokens[i].form));
         self.gold.read_words(gold.sentence.len(), |i| {
             keeps_tag(cut(&gold.sentence.tokens[i].tag)) && keeps_word(gold.sentence, i) && !under_root(i)
         });
@@ -264,10 +275,10 @@ impl DiscoScorer {
         let mut at = 0;
         let mut unaligned = None;
         self.predicted.read_words(predicted.sentence.len(), |i| {
-            let form = &predicted.sentence.tokens[i].form;
+            let form = unescape(&predicted.sentence.tokens[i].form);
             let Some(gold_token) = gold.sentence.tokens[at..].iter().find(|token| {
                 at += 1;
-                token.form == *form
+                unescape(&token.form) == form
             }) else {
                 unaligned.get_or_insert(i);
                 return true;
@@ -287,7 +298,7 @@ impl DiscoScorer {
             (&gold.sentence.tokens[g as usize], &predicted.sentence.tokens[p as usize])
         };
         for (g, p) in g.iter().zip(p).map(tokens) {
-            if rules.eq_word.name(&g.form) != rules.eq_word.name(&p.form) {
+            if rules.eq_word.name(&unescape(&g.form)) != rules.eq_word.name(&unescape(&p.form)) {
                 return fail(score, Mismatch::Words(g.form.to_string(), p.form.to_string()));
             }
             score.words += 1;
@@ -386,7 +397,13 @@ mod tests {
         // A gap made by punctuation alone is none.
         let gold = "(ROOT (NP (NN 0=a) (NN 2=b)) ($, 1=,) (V 3=c))";
         check("", gold, "(ROOT (NP (NN 0=a) ($, 1=,) (NN 2=b)) (V 3=c))", [1, 1, 1, 0, 0, 0, 3, 3]);
-        // By word, whatever the tag.
+        // By word, whatever the tag, and as disco-dop reads it.
+        check(
+            "",
+            "(ROOT (NP (X 0=a) (X 1=#LRB#)))",
+            "(ROOT (NP (X 0=a)) (X 1=#LRB#))",
+            [1, 1, 1, 0, 0, 0, 1, 1],
+        );
         check("", "(ROOT (NP (X 0=a) (X 1=-)))", "(ROOT (NP (X 0=a)) (X 1=-))", [1, 1, 1, 0, 0, 0, 1, 1]);
         check(
             "DELETE_ROOT_PRETERMS 1",

@@ -15,6 +15,7 @@ pub mod pairing;
 pub mod params;
 pub mod plot;
 pub mod punctuation;
+pub mod report;
 pub mod significance;
 #[cfg(test)]
 mod testing;

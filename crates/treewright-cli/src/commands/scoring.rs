@@ -1,0 +1,237 @@
+//! What `eval` and `compare` share: reading gold and predictions, putting sentences side by side, telling what does
+//! not fit.
+
+use std::io::Read;
+
+use clap::Args;
+use treewright::eval::pairing::{self, Pairing, Side};
+use treewright::eval::{Params, Parsed, conll18};
+use treewright::treebank::{self, Entry, Format, ReadOptions};
+use treewright::{Code, ConstituentTree, DependencyTree, Error, Result, Sentence, Tree};
+
+use crate::io::{OnError, open_raw, shown_name};
+
+/// Flags of the commands that score.
+#[derive(Args, Clone, Debug)]
+pub struct ScoringArgs {
+    /// What counts: collins, evalb, spmrl, proper, or a .prm file [default: collins; proper for formats that can
+    /// hold discontinuous trees]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub params: Option<String>,
+
+    /// Count discontinuous constituents only
+    #[arg(long)]
+    pub disc_only: bool,
+
+    /// Format of the files [default: by extension, then by content]
+    #[arg(long, value_name = "FORMAT")]
+    pub from: Option<Format>,
+
+    /// What to do about sentences that do not fit together: fail, or leave them out and say so
+    #[arg(long, value_enum, default_value_t = OnError::Fail)]
+    pub on_error: OnError,
+
+    /// No remarks on stderr, only errors
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// A file that was read.
+pub struct Treebank {
+    /// Its name, for messages.
+    pub name: String,
+    /// Its format.
+    pub format: Format,
+    /// Its sentences. One that could not be read is empty.
+    pub entries: Vec<Entry>,
+    /// Why sentences could not be read.
+    pub unreadable: Vec<Error>,
+}
+
+/// What kind of trees a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Dependencies,
+    Constituents,
+}
+
+impl Treebank {
+    /// Dependencies or constituents, from the first sentence that has a tree.
+    pub fn kind(&self) -> Option<Kind> {
+        self.entries.iter().find_map(|entry| match entry.tree.as_ref()? {
+            Tree::Dependency(_) => Some(Kind::Dependencies),
+            Tree::Constituent(_) => Some(Kind::Constituents),
+        })
+    }
+
+    /// May its trees be discontinuous?
+    pub fn may_be_discontinuous(&self) -> bool {
+        match self.format {
+            Format::Discbracket | Format::Export | Format::Tigerxml | Format::Alpino => true,
+            Format::Json => {
+                self.entries.iter().filter_map(|e| tree_of(e)).any(ConstituentTree::is_discontinuous)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl ScoringArgs {
+    /// Reads gold and predictions.
+    pub fn read(&self, gold: &str, predicted: &[String]) -> Result<(Treebank, Vec<Treebank>)> {
+        let gold = self.read_one(gold, None)?;
+        let Some(kind) = gold.kind() else {
+            let message =
+                format!("there are no trees in this {} file; expected gold trees", gold.format.as_str());
+            return Err(Error::new(Code::WrongTreeKind, 0, 0, message).in_file(&gold.name));
+        };
+        let mut others = Vec::new();
+        for path in predicted {
+            let file = self.read_one(path, Some(gold.format))?;
+            if file.kind().is_some_and(|other| other != kind)
+                || (file.kind().is_none() && kind == Kind::Dependencies)
+            {
+                let name = |kind| if kind == Kind::Dependencies { "dependencies" } else { "constituents" };
+                let holds = file.kind().map_or("no trees", name);
+                let message = format!(
+                    "this {} file holds {holds}, but the gold file {} ({}) holds {}",
+                    file.format.as_str(),
+                    gold.name,
+                    gold.format.as_str(),
+                    name(kind)
+                );
+                return Err(Error::new(Code::WrongTreeKind, 0, 0, message).in_file(&file.name));
+            }
+            others.push(file);
+        }
+        Ok((gold, others))
+    }
+
+    fn read_one(&self, path: &str, gold_format: Option<Format>) -> Result<Treebank> {
+        let name = shown_name(path).to_owned();
+        let mut bytes = Vec::new();
+        open_raw(path)?.read_to_end(&mut bytes).map_err(|error| Error::from(error).in_file(&name))?;
+        // A prediction that starts with failed parses does not show its format, so the gold file's is tried first.
+        let is_named = self.from.is_some() || Format::from_path(path).is_some();
+        if let (false, Some(format)) = (is_named, gold_format)
+            && let Ok(file) = self.parse(&bytes, &name, Some(format), OnError::Fail)
+        {
+            return Ok(file);
+        }
+        self.parse(&bytes, &name, self.from, self.on_error).map_err(|error| match (error.code, gold_format) {
+            (Code::UnknownFormat, Some(format)) => {
+                self.parse(&bytes, &name, Some(format), self.on_error).err().unwrap_or(error)
+            }
+            _ => error,
+        })
+    }
+
+    fn parse(&self, bytes: &[u8], name: &str, format: Option<Format>, on_error: OnError) -> Result<Treebank> {
+        let options = ReadOptions {
+            file: name.to_owned(),
+            format,
+            many_roots: true,
+            no_parse: true,
+            ..ReadOptions::default()
+        };
+        let opened = treebank::open(bytes, &options)?;
+        let mut file = Treebank {
+            name: name.to_owned(),
+            format: opened.format,
+            entries: Vec::new(),
+            unreadable: Vec::new(),
+        };
+        for item in opened.reader {
+            match item {
+                Ok(entry) => file.entries.push(entry),
+                Err(error)
+                    if on_error == OnError::Fail || matches!(error.code, Code::Io | Code::EmptyInput) =>
+                {
+                    return Err(error);
+                }
+                Err(error) => {
+                    file.entries.push(Entry::default());
+                    file.unreadable.push(error);
+                }
+            }
+        }
+        Ok(file)
+    }
+
+    /// The parameters, given or fitting the gold file.
+    pub fn params(&self, discontinuous: bool) -> Result<Params> {
+        let name = self.params.as_deref().unwrap_or(if discontinuous { "proper" } else { "collins" });
+        let mut params = match Params::named(name) {
+            Some(params) => params,
+            None => {
+                let text = std::fs::read(name).map_err(|error| {
+                    let known: Vec<&str> = Params::names().collect();
+                    let message = format!("{error}; expected a .prm file or one of {}", known.join(", "));
+                    Error::new(Code::Io, 0, 0, message).in_file(name)
+                })?;
+                let bad =
+                    |_| Error::new(Code::InvalidUtf8, 0, 0, "the parameter file is not UTF-8").in_file(name);
+                Params::parse(&String::from_utf8(text).map_err(bad)?).map_err(|error| error.in_file(name))?
+            }
+        };
+        params.disc_only |= self.disc_only;
+        Ok(params)
+    }
+}
+
+/// The constituent tree of an entry.
+pub fn tree_of(entry: &Entry) -> Option<&ConstituentTree> {
+    match &entry.tree {
+        Some(Tree::Constituent(tree)) => Some(tree),
+        _ => None,
+    }
+}
+
+/// The dependency tree of an entry.
+pub fn dependencies_of(entry: &Entry) -> Option<&DependencyTree> {
+    match &entry.tree {
+        Some(Tree::Dependency(tree)) => Some(tree),
+        _ => None,
+    }
+}
+
+/// An entry as the constituent scorers want it.
+pub fn parsed(entry: &Entry) -> Parsed<'_> {
+    Parsed { sentence: &entry.sentence, tree: tree_of(entry) }
+}
+
+/// The words of a sentence, cut if there are very many.
+pub fn text_of(sentence: &Sentence) -> String {
+    const SHOWN: usize = 40;
+    let words: Vec<&str> = conll18::surface(sentence).collect();
+    match words.len() {
+        0 => "(nothing)".to_owned(),
+        n if n > SHOWN => format!("{} ... ({n} words)", words[..SHOWN].join(" ")),
+        _ => words.join(" "),
+    }
+}
+
+/// Two texts, one below the other.
+pub fn both_texts(gold: &Sentence, predicted: &Sentence) -> String {
+    format!("\n  gold:      {}\n  predicted: {}", text_of(gold), text_of(predicted))
+}
+
+/// Puts sentences side by side; says what has no partner.
+pub fn side_by_side<'a>(gold: &'a Treebank, predicted: &'a Treebank) -> (Pairing<'a>, Option<Error>) {
+    let pairing = pairing::pair(&gold.entries, &predicted.entries);
+    let error = pairing.left_over.map(|(side, entry)| {
+        let (of, sentence) = match side {
+            Side::Gold => (&gold.name, &entry.sentence),
+            Side::Predicted => (&predicted.name, &entry.sentence),
+        };
+        let message = format!(
+            "there are {} gold and {} predicted sentences; the first without a partner is sentence {} of {of}: {}",
+            pairing.n_gold,
+            pairing.n_predicted,
+            pairing.pairs.len() + 1,
+            text_of(sentence)
+        );
+        Error::new(Code::Mismatch, 0, 0, message).in_file(&predicted.name)
+    });
+    (pairing, error)
+}
