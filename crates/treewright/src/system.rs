@@ -179,7 +179,7 @@ systems! {
     /// Constituents, continuous: binary trees from the bottom up, in exactly 2n actions.
     BottomUp2n = "bottom-up-2n" => systems::bottom_up_2n::BottomUp2n;
     /// Constituents, discontinuous: reductions that pass over items of the stack.
-    SrGap = "sr-gap" => systems::sr_gap::SrGap;
+    SrGap = "sr-gap" => systems::sr_gap::SrGap, dynamic systems::sr_gap::DynamicOracle;
     /// Dependencies, projective: a word's left dependents hang from the buffer, its right ones from the stack.
     ArcHybrid = "arc-hybrid" => systems::arc_hybrid::ArcHybrid,
         dynamic systems::arc_hybrid::DynamicOracle;

@@ -362,5 +362,8 @@ impl State {
     }
 }
 
+mod oracle;
+pub use oracle::DynamicOracle;
+
 #[cfg(test)]
 mod tests;

@@ -169,3 +169,5 @@ fn only_idle_is_legal_at_the_end_and_changes_nothing() {
     assert!(system.is_final(&forest, &after));
     assert_eq!(system.tree(&forest, &after), system.tree(&forest, &state));
 }
+
+mod exactness;

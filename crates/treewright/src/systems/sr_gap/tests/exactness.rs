@@ -1,0 +1,230 @@
+//! The dynamic oracle against exhaustive search.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::*;
+use crate::oracle::Oracle;
+
+/// (label, yield as bits) pairs of an n-ary tree.
+type Pairs = FxHashSet<(LabelId, u32)>;
+
+fn pairs(system: &SrGap, tree: &BinaryTree) -> Pairs {
+    let tree = tree.unbinarize();
+    let bits = |id| tree.tokens_under(id).iter().map(|token| 1 << token.index()).sum();
+    tree.nodes().map(|(id, node)| (system.symbols().label(&node.label).unwrap(), bits(id))).collect()
+}
+
+/// One binary tree for each n-ary tree.
+fn every_gold(system: &SrGap, n: usize, shape: Shape<'_>) -> Vec<BinaryTree> {
+    let mut seen = FxHashSet::default();
+    let mut golds = every_tree(n, shape);
+    golds.retain(|tree| {
+        let mut pairs: Vec<_> = pairs(system, tree).into_iter().collect();
+        pairs.sort_unstable();
+        seen.insert(pairs)
+    });
+    golds
+}
+
+/// The least loss by search over configurations, of which only the yields and kinds of the items are remembered:
+/// what was built before them counts the same on every way on.
+struct Search<'a> {
+    system: &'a SrGap,
+    gold: Pairs,
+    /// The least sum, over constituents still to be built, of +1 for a wrong and -1 for a gold one.
+    memo: FxHashMap<Vec<u32>, i32>,
+}
+
+impl Search<'_> {
+    fn bits(forest: &Forest, node: NodeId) -> u32 {
+        match forest.children(node) {
+            [] => 1 << forest.node(node).head.index(),
+            children => children.iter().map(|&child| Self::bits(forest, child)).sum(),
+        }
+    }
+
+    fn price(&self, forest: &Forest, node: NodeId) -> i32 {
+        let (kind, label) = (forest.node(node).kind, forest.node(node).label);
+        match label.filter(|_| kind == Kind::Constituent) {
+            None => 0,
+            Some(label) if self.gold.contains(&(label, Self::bits(forest, node))) => -1,
+            Some(_) => 1,
+        }
+    }
+
+    /// The loss of what was built.
+    fn built(&self, forest: &Forest, state: &State) -> i32 {
+        let mut todo: Vec<NodeId> = forest.chain(state.top).chain(state.d0).collect();
+        let mut sum = self.gold.len() as i32;
+        while let Some(node) = todo.pop() {
+            sum += self.price(forest, node);
+            todo.extend(forest.children(node));
+        }
+        sum
+    }
+
+    fn key(forest: &Forest, state: &State) -> Vec<u32> {
+        let mut key = vec![state.next.index() as u32, state.n_gaps, state.last as u32];
+        let nodes = forest.chain(state.top).chain(state.d0);
+        key.extend(nodes.map(|node| 2 * Self::bits(forest, node) + u32::from(is_solid(forest, node))));
+        key
+    }
+
+    fn to_come(&mut self, forest: &mut Forest, state: &State) -> i32 {
+        if self.system.is_final(forest, state) {
+            return 0;
+        }
+        let key = Self::key(forest, state);
+        if let Some(&known) = self.memo.get(&key) {
+            return known;
+        }
+        let mut legal = ActionSet::default();
+        self.system.legal(forest, state, &mut legal);
+        let mut best = i32::MAX;
+        for action in legal.iter() {
+            // The side of the head makes no difference to what is possible afterwards.
+            if let Action::Left(label) = self.system.action_of(action)
+                && legal.contains(self.system.id_of(Action::Right(label)))
+            {
+                continue;
+            }
+            let after = self.system.apply(forest, state, action);
+            let is_new = after.d0 != state.d0 && after.next == state.next;
+            let price = after.d0.filter(|_| is_new).map_or(0, |d0| self.price(forest, d0));
+            best = best.min(price + self.to_come(forest, &after));
+        }
+        assert_ne!(best, i32::MAX, "a dead end");
+        self.memo.insert(key, best);
+        best
+    }
+
+    fn loss(&mut self, forest: &mut Forest, state: &State) -> u32 {
+        (self.built(forest, state) + self.to_come(forest, state)) as u32
+    }
+}
+
+/// Compares the oracle with the search in one configuration.
+#[track_caller]
+fn compare(
+    system: &SrGap,
+    oracle: &mut DynamicOracle,
+    search: &mut Search<'_>,
+    forest: &mut Forest,
+    state: &State,
+    gold: &BinaryTree,
+) {
+    let truth = search.loss(forest, state);
+    let so_far = |forest: &Forest| laws::names(system, &forest.history(state.past));
+    assert_eq!(oracle.loss(system, forest, state), Some(truth), "[{}] {gold:?}", so_far(forest));
+    let (mut legal, mut optimal) = (ActionSet::default(), ActionSet::default());
+    system.legal(forest, state, &mut legal);
+    oracle.optimal(system, forest, state, &legal, &mut optimal);
+    for action in legal.iter() {
+        let next = system.apply(forest, state, action);
+        let after = search.loss(forest, &next);
+        let found = oracle.loss_after(system, forest, state, action);
+        let name = system.name(action);
+        assert_eq!(found, Some(after), "[{}] {name} {gold:?}", so_far(forest));
+        assert_eq!(optimal.contains(action), after == truth, "[{}] {name} {gold:?}", so_far(forest));
+    }
+    assert!(!optimal.is_empty());
+}
+
+/// Every configuration, up to what the items are made of.
+#[track_caller]
+fn check_all(system: &SrGap, gold: &BinaryTree) -> usize {
+    let mut oracle = DynamicOracle::for_gold(system, gold).unwrap();
+    let mut search = Search { system, gold: pairs(system, gold), memo: FxHashMap::default() };
+    let mut seen = FxHashSet::default();
+    laws::every_walk(system, gold.n_tokens(), |forest, state, _| {
+        let is_new = seen.insert(Search::key(forest, state));
+        if is_new {
+            compare(system, &mut oracle, &mut search, forest, state, gold);
+        }
+        is_new
+    });
+    seen.len()
+}
+
+#[test]
+fn the_oracle_is_exact_in_every_configuration_with_all_that_was_built() {
+    let shape = Shape { inner: &["A", "B"], ..SMALL };
+    let system = SrGap::with_labels(["A", "B"], ["X:"], ["ROOT"]);
+    for gold in every_gold(&system, 2, shape).iter().chain(every_gold(&system, 3, shape).iter().step_by(7)) {
+        let oracle = DynamicOracle::for_gold(&system, gold).unwrap();
+        let gold_pairs = pairs(&system, gold);
+        let loss = |tree: &BinaryTree| gold_pairs.symmetric_difference(&pairs(&system, tree)).count() as u32;
+        let flags = |_: &Forest, state: &State| vec![state.last as u32];
+        laws::oracle_is_exact(&system, &oracle, gold.n_tokens(), &loss, &flags, |_, _| true);
+    }
+}
+
+#[test]
+fn the_oracle_is_exact_for_every_small_gold_tree() {
+    // Every 17th tree of four words; all of them take too long for every day.
+    let system = SrGap::with_labels(["A", "B"], ["X:"], ["ROOT"]);
+    for (n, step) in [(1, 1), (2, 1), (3, 1), (4, 17)] {
+        for gold in every_gold(&system, n, Shape { inner: &["A", "B"], ..SMALL }).iter().step_by(step) {
+            check_all(&system, gold);
+        }
+    }
+}
+
+#[test]
+fn the_oracle_is_exact_in_every_configuration_of_up_to_eight_words() {
+    let system = small();
+    let mut rng = Rng::new(11);
+    for (n, count) in [(5, 40), (6, 8), (7, 3), (8, 1)] {
+        for _ in 0..count {
+            check_all(&system, &random_tree(&mut rng, n, SMALL));
+        }
+    }
+}
+
+#[test]
+fn the_oracle_is_exact_on_random_walks_of_up_to_eight_words() {
+    // Configurations with much behind them, which the search above looks at only once for all their pasts.
+    let system = SrGap::with_labels(["A", "B"], ["X:"], ["ROOT", "B"]);
+    let shape = Shape { inner: &["A", "B"], ..SMALL };
+    let mut rng = Rng::new(5);
+    let mut forest = Forest::new();
+    let mut legal = ActionSet::default();
+    for n in [5, 6, 6, 7, 8] {
+        let gold = random_tree(&mut rng, n, shape);
+        let mut oracle = DynamicOracle::for_gold(&system, &gold).unwrap();
+        let mut search = Search { system: &system, gold: pairs(&system, &gold), memo: FxHashMap::default() };
+        for _ in 0..100 {
+            let mut state = system.start(&mut forest, &laws::sentence(n));
+            while !system.is_final(&forest, &state) {
+                compare(&system, &mut oracle, &mut search, &mut forest, &state, &gold);
+                system.legal(&forest, &state, &mut legal);
+                let action = legal.iter().nth(rng.below(legal.len())).unwrap();
+                state = system.apply(&mut forest, &state, action);
+            }
+        }
+    }
+}
+
+#[test]
+fn optimal_actions_lead_to_gold() {
+    let shape = Shape { inner: &["A", "B", "C"], ..SMALL };
+    let system = SrGap::with_labels(["A", "B", "C"], ["X:"], ["ROOT", "TOP"]);
+    let mut rng = Rng::new(8);
+    let mut forest = Forest::new();
+    let (mut legal, mut optimal) = (ActionSet::default(), ActionSet::default());
+    for n in 1..=14 {
+        for _ in 0..10 {
+            let gold = random_tree(&mut rng, n, shape);
+            let mut oracle = DynamicOracle::for_gold(&system, &gold).unwrap();
+            let mut state = system.start(&mut forest, &laws::sentence(n));
+            while !system.is_final(&forest, &state) {
+                system.legal(&forest, &state, &mut legal);
+                oracle.optimal(&system, &mut forest, &state, &legal, &mut optimal);
+                let action = optimal.iter().nth(rng.below(optimal.len())).unwrap();
+                state = system.apply(&mut forest, &state, action);
+            }
+            // Heads are free, and so is the order in which a constituent's parts are joined.
+            assert_eq!(system.tree(&forest, &state).unbinarize(), gold.unbinarize());
+        }
+    }
+}
