@@ -50,8 +50,9 @@ fn filler_index(label: &str) -> Option<&str> {
 ///
 /// - The filler replaces the constituent that dominates nothing but the trace; if there is none, the trace.
 /// - A filler without words of its own (`0`, or other traces) is left alone, with its traces.
-/// - Of several traces of one filler, `*RNR*` takes the last, the others take the first. The others stay, to be
-///   taken out by [`remove_traces`].
+/// - Of several traces of one filler the first is taken, or the last if one of them is `*RNR*`. The others stay, to
+///   be taken out by [`remove_traces`].
+/// - If several constituents carry the index (an annotation error), the innermost and leftmost of them is the filler.
 /// - If the trace is inside its own filler (a parenthetical such as ", he said,"), the child of the filler that
 ///   dominates the trace is first lifted to the filler's parent.
 ///
@@ -116,18 +117,23 @@ fn pairs(sentence: &Sentence, tree: &ConstituentTree) -> Vec<(TokenIdx, NodeId)>
         let at = fillers.partition_point(|(known, _)| *known < index);
         fillers.get(at).filter(|(known, _)| *known == index).map(|&(_, id)| id)
     };
-    let mut chosen: Vec<Option<(TokenIdx, bool)>> = vec![None; tree.n_nodes()];
+    // The first and the last trace of each filler, and whether one of them is *RNR*.
+    let mut traces: Vec<Option<(TokenIdx, TokenIdx, bool)>> = vec![None; tree.n_nodes()];
     for (i, token) in sentence.tokens.iter().enumerate().filter(|(_, token)| token.is_trace()) {
         let index = RESOLVED.iter().find_map(|kind| token.form.strip_prefix(kind));
         let Some(filler) = index.and_then(filler).filter(|id| is_overt[id.index()]) else { continue };
-        let takes_last = token.form.starts_with("*RNR*");
-        let slot = &mut chosen[filler.index()];
-        if slot.is_none() || takes_last {
-            *slot = Some((TokenIdx::new(i), takes_last));
-        }
+        let (trace, is_raised) = (TokenIdx::new(i), token.form.starts_with("*RNR*"));
+        let slot = traces[filler.index()].get_or_insert((trace, trace, false));
+        (slot.1, slot.2) = (trace, slot.2 || is_raised);
     }
-    let mut pairs: Vec<(TokenIdx, NodeId)> =
-        chosen.into_iter().enumerate().filter_map(|(i, chosen)| Some((chosen?.0, NodeId::new(i)))).collect();
+    let chosen = traces.into_iter().enumerate().filter_map(|(i, traces)| {
+        let (first, last, is_raised) = traces?;
+        Some((if is_raised { last } else { first }, NodeId::new(i)))
+    });
+    let mut pairs: Vec<(TokenIdx, NodeId)> = chosen.collect();
     pairs.sort_unstable();
     pairs
 }
+
+#[cfg(test)]
+mod tests;

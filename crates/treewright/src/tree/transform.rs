@@ -340,3 +340,131 @@ fn unescape(text: &str) -> String {
     }
     plain
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sentence::Sentence;
+    use crate::tree::arbitrary::{Shape, constituents, dependencies};
+    use proptest::prelude::*;
+
+    fn no_files(name: &str) -> Result<String> {
+        Err(Error::new(Code::Io, 0, 0, format!("{name} is not there")))
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &[Transform]) {
+        assert_eq!(Transform::parse_list(text, &mut no_files).unwrap(), expected);
+    }
+
+    #[track_caller]
+    fn check_error(text: &str, code: Code, column: usize, message: &str) {
+        let error = Transform::parse_list(text, &mut no_files).expect_err("the list is wrong");
+        assert_eq!((error.code, error.location.column), (code, column), "{error}");
+        assert!(error.message.contains(message), "{error}");
+    }
+
+    #[test]
+    fn lists_are_read() {
+        check("remove-traces", &[Transform::RemoveTraces]);
+        check(
+            "strip-functions:edges,collapse-unary:keep-root",
+            &[Transform::StripFunctions { edges: true }, Transform::CollapseUnary { keep_root: true }],
+        );
+        check("root,root:S", &[Transform::Root("TOP".into()), Transform::Root("S".into())]);
+        let tags = PunctuationTags(vec![",".into(), ".".into(), ":".into()]);
+        check("lower-punctuation:tags=\\, . \\:", &[Transform::LowerPunctuation(tags)]);
+        check("raise-punctuation", &[Transform::RaisePunctuation(PunctuationTags::default())]);
+        let rules = Box::new(HeadRules::named("collins").unwrap());
+        check("binarize:h=2:heads=collins", &[Transform::Binarize { rules, order: 2 }]);
+        check("pseudo-projective:head+path", &[Transform::Projectivize(PseudoProjective::HeadPath)]);
+        check("deprojectivize", &[Transform::Deprojectivize(PseudoProjective::Head)]);
+    }
+
+    #[test]
+    fn head_rules_are_loaded() {
+        let mut load = |name: &str| {
+            assert_eq!(name, "my:rules,1");
+            Ok("* right-to-left *".to_owned())
+        };
+        let rules = Box::new(HeadRules::named("rightmost").unwrap());
+        let read = Transform::parse_list("binarize:heads=my\\:rules\\,1", &mut load).unwrap();
+        assert_eq!(read, [Transform::Binarize { rules, order: 0 }]);
+        let error = Transform::parse("binarize:heads=x", &mut |_| Ok("\nNP wrong".to_owned())).unwrap_err();
+        assert_eq!((error.location.file.as_str(), error.location.line, error.location.column), ("x", 2, 4));
+    }
+
+    #[test]
+    fn wrong_lists_are_located() {
+        check_error("", Code::BadRules, 1, "no transform is called \"\"");
+        check_error("remove-traces,spin", Code::BadRules, 15, "expected one of strip-functions, ");
+        check_error("remove-traces:x", Code::BadRules, 1, "expected no parameter");
+        check_error("root,binarize:h=x", Code::BadRules, 6, "expected binarize[:heads=RULES|FILE][:h=N]");
+        check_error("binarize:h=99999999", Code::BadRules, 1, "does not take");
+        check_error("root:", Code::BadRules, 1, "does not take");
+        check_error("lower-punctuation:tags= ", Code::BadRules, 1, "does not take");
+        check_error("pseudo-projective:up", Code::BadRules, 1, "does not take");
+        check_error("root,binarize:heads=x.rules", Code::Io, 6, "x.rules is not there");
+    }
+
+    #[test]
+    fn every_name_is_read_and_told() {
+        for help in Transform::ALL {
+            let transform = Transform::parse(help.name, &mut no_files).unwrap();
+            assert_eq!(transform.name(), help.name);
+            assert!(
+                help.inverse.is_none_or(|inverse| Transform::ALL.iter().any(|other| other.name == inverse))
+            );
+        }
+    }
+
+    #[test]
+    fn the_wrong_tree_is_refused() {
+        #[track_caller]
+        fn check(name: &str, tree: Option<Tree>, message: &str) {
+            let entry = Entry { sentence: Sentence::from_tagged([("w", "N")]), tree };
+            let error = Transform::parse(name, &mut no_files).unwrap().apply(entry).expect_err("it is wrong");
+            assert_eq!(error.code, Code::Untransformable);
+            assert!(error.message.contains(message) && error.message.starts_with(name), "{error}");
+        }
+        let (_, longer) = crate::tree::arbitrary::wide_tree(2);
+        check("collapse-same", None, "no tree");
+        check("collapse-same", Some(DependencyTree::from_heads([None]).into()), "dependency tree");
+        check("collapse-same", Some(longer.clone().into()), "differ in length");
+        check("pseudo-projective", None, "no tree");
+        check("pseudo-projective", Some(longer.into()), "constituents");
+        check("deprojectivize", Some(DependencyTree::from_heads([Some(0)]).into()), "word 1 is on a cycle");
+        check("deprojectivize", Some(DependencyTree::from_heads([Some(5)]).into()), "outside the sentence");
+    }
+
+    proptest! {
+        /// The listed inverses are inverses.
+        #[test]
+        fn inverses_undo((sentence, tree) in constituents(8, Shape { secondary: false, ..Shape::NASTY })) {
+            for help in Transform::ALL.iter().filter(|help| help.name != "pseudo-projective") {
+                let Some(inverse) = help.inverse else { continue };
+                let entry = Entry { sentence: sentence.clone(), tree: Some(tree.clone().into()) };
+                let list = format!("{},{inverse}", help.name);
+                let list = Transform::parse_list(&list, &mut no_files).unwrap();
+                prop_assert_eq!(Transform::apply_all(&list, entry.clone()).unwrap(), entry);
+            }
+        }
+
+        /// Every transform applies to every tree of its kind, or says why not.
+        #[test]
+        fn nothing_panics(
+            (sentence, tree) in constituents(8, Shape { tags: &["N", "-NONE-", ","], ..Shape::NASTY }),
+            other in dependencies(8, false, &["a", "↑"]),
+        ) {
+            for help in Transform::ALL {
+                let transform = Transform::parse(help.name, &mut no_files).unwrap();
+                for tree in [Tree::from(tree.clone()), Tree::from(other.clone())] {
+                    let entry = Entry { sentence: sentence.clone(), tree: Some(tree) };
+                    if let Err(error) = transform.apply(entry) {
+                        prop_assert_eq!(error.code, Code::Untransformable);
+                    }
+                }
+            }
+        }
+    }
+}
