@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::str::FromStr;
 
@@ -203,7 +204,11 @@ impl<'a> Drawer<'a> {
         };
         let terminal_width =
             || terminal_size::terminal_size().filter(|_| on_terminal).map(|(width, _)| usize::from(width.0));
-        let title = args.files.iter().map(|file| shown_name(file)).collect::<Vec<_>>().join(", ");
+        let name = |file: &str| match Path::new(file).file_name() {
+            Some(name) => name.to_string_lossy().into_owned(),
+            None => file.to_owned(),
+        };
+        let title = args.files.iter().map(|file| name(shown_name(file))).collect::<Vec<_>>().join(", ");
         let mut drawer = Drawer {
             kind,
             options: Options {
@@ -289,5 +294,33 @@ impl<'a> Drawer<'a> {
             Kind::Tex => output.write_all(draw::tex_tail().as_bytes())?,
         }
         output.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Option<(usize, usize)>) {
+        let numbers = text.parse::<Numbers>().ok().map(|numbers| (numbers.first, numbers.last));
+        assert_eq!(numbers, expected, "{text}");
+    }
+
+    #[test]
+    fn sentence_numbers_are_numbers_or_ranges() {
+        check("7", Some((7, 7)));
+        check("3-5", Some((3, 5)));
+        for wrong in ["0", "5-3", "-3", "3-", "x", "", "1-2-3"] {
+            check(wrong, None);
+        }
+    }
+
+    #[test]
+    fn the_output_says_the_kind() {
+        assert!(kind_of(Some("tree-{}.svg")) == Kind::Svg);
+        assert!(kind_of(Some("a.b/page.html")) == Kind::Html);
+        assert!(kind_of(Some("x.tex")) == Kind::Tex);
+        assert!(kind_of(Some("drawing.txt")) == Kind::Terminal && kind_of(None) == Kind::Terminal);
     }
 }

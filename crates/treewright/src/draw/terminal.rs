@@ -120,7 +120,7 @@ impl Grid {
                 }
                 Shape::Elbow if line.points.len() == 3 => add(first.0, first.1, NORTH),
                 Shape::Elbow => {
-                    add(first.0, first.1, if first.1 == last.1 { EAST | WEST } else { NORTH | SOUTH })
+                    add(first.0, first.1, if first.1 == last.1 { EAST | WEST } else { NORTH | SOUTH });
                 }
                 Shape::Arc if line.points[0].1 == line.points[1].1 => add(first.0, first.1, WEST),
                 Shape::Arc => add(first.0, first.1, SOUTH),

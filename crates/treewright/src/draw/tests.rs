@@ -386,6 +386,9 @@ fn hung(n: usize, choices: &[u16]) -> Entry {
     Entry { sentence, tree: Some(DependencyTree { arcs }.into()) }
 }
 
+/// The group of a line, and a stretch of it from its upper left end.
+type Segment = (usize, (i32, i32), (i32, i32));
+
 /// What must hold of every scene, in every unit.
 fn check_scene(scene: &Scene, metrics: &Metrics) {
     for (i, a) in scene.texts.iter().enumerate() {
@@ -399,7 +402,7 @@ fn check_scene(scene: &Scene, metrics: &Metrics) {
         }
     }
     // Lines of different groups may cross, but nowhere run along each other or meet end to side.
-    let segments: Vec<(usize, (i32, i32), (i32, i32))> = scene
+    let segments: Vec<Segment> = scene
         .lines
         .iter()
         .flat_map(|line| line.points.windows(2).map(|p| (line.group, p[0].min(p[1]), p[0].max(p[1]))))

@@ -210,9 +210,9 @@ fn crossed_by(tree: &Dependencies, verticals: &[Vec<(Side, usize)>], dependent: 
     let [left, right] = if head < dependent { ends } else { [ends[1], ends[0]] };
     let mut crossed = vec![left];
     let place = |(word, side): (usize, Side)| (word, [1, 0, 2][side as usize]);
-    for word in left.0..=right.0 {
-        for &(side, level) in &verticals[word] {
-            let at = (word, side);
+    for (offset, lines) in verticals[left.0..=right.0].iter().enumerate() {
+        for &(side, level) in lines {
+            let at = (left.0 + offset, side);
             if level > arc.level && place(at) > place(left) && place(at) < place(right) {
                 crossed.push(at);
             }
