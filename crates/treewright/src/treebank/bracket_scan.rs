@@ -27,6 +27,29 @@ pub(super) trait LeafStyle {
     fn split(text: &str, n_before: usize) -> Option<(usize, &str)>;
 }
 
+/// A place in the text at hand.
+#[derive(Clone, Copy)]
+struct Place {
+    at: usize,
+    line: usize,
+    column: usize,
+}
+
+impl Place {
+    /// A later place, reached by way of the text between the two.
+    fn later(self, text: &str, at: usize) -> Place {
+        let between = &text[self.at..at];
+        match between.rfind('\n') {
+            None => Place { at, line: self.line, column: self.column + column(between, between.len()) - 1 },
+            Some(newline) => {
+                let n_lines = between.bytes().filter(|&byte| byte == b'\n').count();
+                let rest = &between[newline + 1..];
+                Place { at, line: self.line + n_lines, column: column(rest, rest.len()) }
+            }
+        }
+    }
+}
+
 /// An opened bracket.
 struct Open {
     /// Where the bracket stands.
@@ -65,10 +88,10 @@ pub(super) struct BracketReader<R, S> {
     no_parse: bool,
     /// The lines of the tree at hand, each with a line feed, and what follows on the last of them.
     text: String,
-    /// The number of the first line in `text`.
-    first_line: usize,
     /// The next byte to look at.
     at: usize,
+    /// A place at or before `at` whose line and column are known: a line may hold very many trees.
+    known: Place,
     /// A line that starts with a bracket starts a tree.
     line_starts_tree: bool,
     /// Where an unfinished tree may already have ended.
@@ -86,8 +109,8 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
             lines: Lines::new(source),
             no_parse: options.no_parse,
             text: String::new(),
-            first_line: 1,
             at: 0,
+            known: Place { at: 0, line: 1, column: 1 },
             line_starts_tree: false,
             resume: None,
             damaged_depth: 0,
@@ -106,7 +129,7 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
 
     /// The line that will be looked at next.
     pub(super) fn line(&self) -> usize {
-        self.first_line + self.text.as_bytes()[..self.at].iter().filter(|&&byte| byte == b'\n').count()
+        self.known.later(&self.text, self.at).line
     }
 
     pub(super) fn next(&mut self) -> Option<Result<Entry>> {
@@ -122,6 +145,9 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
         self.open.clear();
         self.tree.clear();
         self.resume = None;
+        if result.is_err() {
+            self.known = self.known.later(&self.text, self.at);
+        }
         Some(result)
     }
 
@@ -147,7 +173,7 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
     fn start_line(&mut self) -> Result<bool> {
         self.text.clear();
         self.at = 0;
-        self.first_line = self.lines.number() + 1;
+        self.known = Place { at: 0, line: self.lines.number() + 1, column: 1 };
         self.read_line()
     }
 
@@ -176,6 +202,7 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
         }
         self.n_sentences += 1;
         let start = self.at;
+        self.known = self.known.later(&self.text, start);
         loop {
             match self.scan()? {
                 Scan::TreeEnd => break,
@@ -312,10 +339,7 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
     }
 
     fn error(&self, code: Code, at: usize, message: impl Into<String>) -> Error {
-        let before = &self.text[..at];
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let line = self.first_line + before.bytes().filter(|&byte| byte == b'\n').count();
-        let column = column(&self.text[line_start..], at - line_start);
+        let Place { line, column, .. } = self.known.later(&self.text, at);
         Error::new(code, line, column, message).in_sentence(self.n_sentences)
     }
 

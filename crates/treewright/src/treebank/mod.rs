@@ -21,6 +21,7 @@
 //! # Ok::<(), treewright::Error>(())
 //! ```
 
+mod alpino;
 mod bracket;
 mod bracket_scan;
 mod conllu;
@@ -33,16 +34,20 @@ pub mod lines;
 mod losses;
 #[cfg(test)]
 mod random;
+mod tigerxml;
 mod tokens;
+mod xml;
 
 use std::io::{BufWriter, Read, Write};
 
+pub use alpino::AlpinoReader;
 pub use bracket::{PennReader, PennWriter};
 pub use conllu::{ConlluReader, ConlluWriter};
 pub use discbracket::{DiscbracketReader, DiscbracketWriter};
 pub use export::{ExportReader, ExportWriter};
 pub use format::Format;
 pub use json::{JsonReader, JsonWriter};
+pub use tigerxml::{TigerReader, TigerWriter};
 pub use tokens::{TokensReader, TokensWriter, tokenize};
 
 use crate::error::{Code, Error, Result};
@@ -155,8 +160,8 @@ pub fn reader<'a>(
         Format::Ptb => Box::new(PennReader::new(source, options)),
         Format::Discbracket => Box::new(DiscbracketReader::new(source, options)),
         Format::Export => Box::new(ExportReader::new(source, options)),
-        Format::Tigerxml => unavailable(source),
-        Format::Alpino => unavailable(source),
+        Format::Tigerxml => Box::new(TigerReader::new(source, options)),
+        Format::Alpino => Box::new(AlpinoReader::new(source, options)),
         Format::Json => Box::new(JsonReader::new(source, options)),
         Format::Text => Box::new(TokensReader::text(source, options)),
         Format::Tokens => Box::new(TokensReader::new(source, options)),
@@ -193,29 +198,12 @@ fn plain_writer<'a>(
         Format::Ptb => Ok(Box::new(PennWriter::new(sink))),
         Format::Discbracket => Ok(Box::new(DiscbracketWriter::new(sink))),
         Format::Export => Ok(Box::new(ExportWriter::new(sink, options))),
-        Format::Tigerxml => Err(unavailable()),
+        Format::Tigerxml => Ok(Box::new(TigerWriter::new(sink))),
         Format::Json => Ok(Box::new(JsonWriter::new(sink))),
         Format::Text => Ok(Box::new(TokensWriter::text(sink))),
         Format::Tokens => Ok(Box::new(TokensWriter::new(sink, options))),
         Format::Alpino => Err(Error::new(Code::UnknownFormat, 0, 0, "alpino can be read but not written")),
     }
-}
-
-fn unavailable<'a>(_source: impl Read + Send + 'a) -> Box<dyn Reader + Send + 'a> {
-    struct Unavailable(bool);
-    impl Iterator for Unavailable {
-        type Item = Result<Entry>;
-        fn next(&mut self) -> Option<Self::Item> {
-            let first = !std::mem::replace(&mut self.0, true);
-            first.then(|| Err(Error::new(Code::UnknownFormat, 0, 0, "this format cannot be read yet")))
-        }
-    }
-    impl Reader for Unavailable {
-        fn line(&self) -> usize {
-            1
-        }
-    }
-    Box::new(Unavailable(false))
 }
 
 fn empty_input() -> Error {

@@ -359,3 +359,14 @@ fn deep_and_wide_trees() {
     let trees = entries(&format!("(S{backwards})"), true, &ReadOptions::default());
     assert_eq!(trees[0].sentence.len(), n);
 }
+
+#[test]
+fn a_line_of_many_trees_takes_linear_time() {
+    let n = 100_000;
+    let options = ReadOptions::default();
+    assert_eq!(read(&"é )(".repeat(n), false, &options).len(), 2 * n);
+    let text = "(S (A a))".repeat(n);
+    let mut reader = PennReader::new(text.as_bytes(), &options);
+    let lines: usize = std::iter::from_fn(|| reader.next().map(|_| reader.line())).sum();
+    assert_eq!(lines, n);
+}
