@@ -1,7 +1,8 @@
 //! How fast treebanks are read and written, in bytes of text per second on one core.
 //!
 //! `TREEWRIGHT_BENCH=FILE cargo bench --bench treebank` measures the format of that file; without it, the CoNLL-U
-//! sample in `data/`, repeated, is measured as it is and in the other formats that hold dependencies.
+//! sample in `data/`, repeated, is measured as it is and in the other formats that hold dependencies, then samples of
+//! constituents in the formats that hold these.
 //!
 //! On Linux the time is that which the thread spent on a processor, so that a busy machine does not matter.
 
@@ -110,6 +111,12 @@ fn benches(criterion: &mut Criterion<ProcessorTime>) {
     measure(criterion, Format::Conllu, &text);
     let entries = read(Format::Conllu, &text);
     for format in [Format::Conllx, Format::Json, Format::Tokens] {
+        measure(criterion, format, &written(format, &entries, Vec::new()));
+    }
+    measure(criterion, Format::Ptb, &include_bytes!("../../../data/craft.mrg").repeat(300));
+    let text = include_bytes!("../../../data/greek_nt.export").repeat(200);
+    let entries = read(Format::Export, &text);
+    for format in [Format::Discbracket, Format::Export, Format::Tigerxml] {
         measure(criterion, format, &written(format, &entries, Vec::new()));
     }
 }

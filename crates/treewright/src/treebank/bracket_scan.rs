@@ -63,12 +63,19 @@ struct Open {
     first_child: usize,
 }
 
+/// A word as it stands in the text: tokens are large, and are made once their number is known.
+struct Word {
+    position: usize,
+    start: usize,
+    form: Range<usize>,
+    tag: Range<usize>,
+}
+
 /// The part of a tree that has been read.
 struct HalfTree<S> {
     builder: NestedBuilder,
-    tokens: Vec<Token>,
-    /// For every word in the order of the file: its position in the sentence and in the text.
-    places: Vec<(usize, usize)>,
+    /// The words in the order of the file.
+    words: Vec<Word>,
     /// The first pair of brackets with nothing in it.
     empty: Option<usize>,
     bare_words: bool,
@@ -118,8 +125,7 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
             open: Vec::new(),
             tree: HalfTree {
                 builder: NestedBuilder::default(),
-                tokens: Vec::new(),
-                places: Vec::new(),
+                words: Vec::new(),
                 empty: None,
                 bare_words: options.bare_words,
                 style: PhantomData,
@@ -293,7 +299,7 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
 
     /// The finished tree, and its words in their order.
     fn entry(&mut self, start: usize) -> Result<Entry> {
-        if self.tree.tokens.is_empty() {
+        if self.tree.words.is_empty() {
             if self.no_parse {
                 return Ok(Entry::default());
             }
@@ -308,7 +314,7 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
             return Err(self.error(Code::EmptyConstituent, empty, message));
         }
         let tree = self.tree.builder.finish().map_err(|error| self.bad_tree(&error, start))?;
-        let sentence = Sentence { tokens: self.tree.take_tokens(), ..Sentence::default() };
+        let sentence = Sentence { tokens: self.tree.tokens(&self.text), ..Sentence::default() };
         Ok(Entry { sentence, tree: Some(tree.into()) })
     }
 
@@ -352,12 +358,12 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
 
     #[cold]
     fn bad_tree(&self, error: &TreeError, start: usize) -> Error {
-        let n = self.tree.tokens.len();
+        let n = self.tree.words.len();
         match *error {
             TreeError::TwoParents(token) => {
-                let at = self.tree.places.iter().rev().find(|place| place.0 == token.index());
+                let at = self.tree.words.iter().rev().find(|word| word.position == token.index());
                 let message = format!("word {} stands in the tree twice; expected once", token.index());
-                self.error(Code::TwoParents, at.map_or(start, |place| place.1), message)
+                self.error(Code::TwoParents, at.map_or(start, |word| word.start), message)
             }
             TreeError::Unattached(token) => {
                 let message = format!(
@@ -365,8 +371,8 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
                     token.index(),
                     n - 1
                 );
-                let outside = self.tree.places.iter().find(|place| place.0 >= n);
-                self.error(Code::MissingWord, outside.map_or(start, |place| place.1), message)
+                let outside = self.tree.words.iter().find(|word| word.position >= n);
+                self.error(Code::MissingWord, outside.map_or(start, |word| word.start), message)
             }
             _ => self.error(Code::Unbalanced, start, error.to_string()),
         }
@@ -410,19 +416,17 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
 impl<S: LeafStyle> HalfTree<S> {
     fn clear(&mut self) {
         self.builder.clear();
-        self.tokens.clear();
-        self.places.clear();
+        self.words.clear();
         self.empty = None;
     }
 
     /// Adds one word; `false` if it is not written as it should be.
     #[inline]
     fn word(&mut self, text: &str, word: Range<usize>, tag: Range<usize>) -> bool {
-        let start = word.start;
-        let Some((position, form)) = S::split(&text[word], self.tokens.len()) else { return false };
+        let Some((position, form)) = S::split(&text[word.clone()], self.words.len()) else { return false };
         self.builder.token(TokenIdx::new(position));
-        self.places.push((position, start));
-        self.tokens.push(Token::new(form, &text[tag]));
+        let form = word.end - form.len()..word.end;
+        self.words.push(Word { position, start: word.start, form, tag });
         true
     }
 
@@ -442,26 +446,20 @@ impl<S: LeafStyle> HalfTree<S> {
         } else if n_children == 0 {
             self.empty.get_or_insert(start);
         } else if n_children == 1 && n_bare == 1 && !is_whole_tree && !self.bare_words {
-            let word = self.tokens.last_mut().expect("a bare word is a word");
-            word.tag = Str::from(&text[label]);
+            self.words.last_mut().expect("a bare word is a word").tag = label;
         } else {
             self.builder.close(first_child, Str::from(&text[label]));
         }
         Ok(())
     }
 
-    /// The words in the order of the sentence, once the tree has been checked.
-    fn take_tokens(&mut self) -> Vec<Token> {
-        let mut tokens = std::mem::take(&mut self.tokens);
-        // Each swap puts one word in its place.
-        for i in 0..tokens.len() {
-            while self.places[i].0 != i {
-                let to = self.places[i].0;
-                tokens.swap(i, to);
-                self.places.swap(i, to);
-            }
+    /// The words in the order of the sentence.
+    fn tokens(&mut self, text: &str) -> Vec<Token> {
+        if !self.words.is_sorted_by_key(|word| word.position) {
+            self.words.sort_unstable_by_key(|word| word.position);
         }
-        tokens
+        let token = |word: &Word| Token::new(&text[word.form.clone()], &text[word.tag.clone()]);
+        self.words.iter().map(token).collect()
     }
 }
 

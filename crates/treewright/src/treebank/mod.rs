@@ -191,7 +191,6 @@ fn plain_writer<'a>(
     options: &WriteOptions,
 ) -> Result<Box<dyn Writer + 'a>> {
     let sink = BufWriter::with_capacity(1 << 16, sink);
-    let unavailable = || Error::new(Code::UnknownFormat, 0, 0, format!("{format} cannot be written yet"));
     match format {
         Format::Conllu => Ok(Box::new(ConlluWriter::new(sink))),
         Format::Conllx => Ok(Box::new(ConlluWriter::conllx(sink))),

@@ -96,8 +96,9 @@ impl NestedBuilder {
     pub fn finish(&mut self) -> Result<ConstituentTree, TreeError> {
         let checked = self.check();
         let tree = ConstituentTree {
-            nodes: std::mem::take(&mut self.nodes),
-            children: std::mem::take(&mut self.children),
+            // Exactly as large as needed, and the builder keeps its own memory.
+            nodes: self.nodes.drain(..).collect(),
+            children: self.children.to_vec(),
             token_edges: Vec::new(),
             secondary: Vec::new(),
             n_tokens: self.n_tokens as u32,
