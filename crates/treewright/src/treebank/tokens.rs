@@ -157,6 +157,7 @@ pub struct TokensWriter<W> {
     sink: W,
     kind: Kind,
     n_sentences: usize,
+    has_started: bool,
     buffer: String,
 }
 
@@ -164,12 +165,12 @@ impl<W: Write> TokensWriter<W> {
     /// A writer of tokens; of `word/TAG` if the options say so.
     pub fn new(sink: W, options: &WriteOptions) -> Self {
         let kind = if options.tagged { Kind::Tagged } else { Kind::Tokens };
-        TokensWriter { sink, kind, n_sentences: 0, buffer: String::new() }
+        TokensWriter { sink, kind, n_sentences: 0, has_started: false, buffer: String::new() }
     }
 
     /// A writer of text: multiword tokens as written, spaces as MISC says.
     pub fn text(sink: W) -> Self {
-        TokensWriter { sink, kind: Kind::Text, n_sentences: 0, buffer: String::new() }
+        TokensWriter { sink, kind: Kind::Text, n_sentences: 0, has_started: false, buffer: String::new() }
     }
 
     fn tokens(&mut self, sentence: &Sentence) -> Result<()> {
@@ -236,6 +237,11 @@ impl<W: Write> Writer for TokensWriter<W> {
             return Err(Error::new(Code::Unwritable, 0, 0, message).in_sentence(self.n_sentences));
         }
         self.buffer.push('\n');
+        // Readers drop a byte order mark at the start of a file: one that is part of a word needs another before it.
+        if !self.has_started && self.buffer.starts_with('\u{feff}') {
+            self.buffer.insert(0, '\u{feff}');
+        }
+        self.has_started = true;
         self.sink.write_all(self.buffer.as_bytes())?;
         Ok(())
     }
@@ -340,6 +346,15 @@ mod tests {
         }
         let error = write(TokensWriter::text(Vec::new()), &Entry::default());
         assert_eq!(error.map_err(|e| e.code), Err(Code::Unwritable));
+    }
+
+    #[test]
+    fn a_byte_order_mark_in_a_word_comes_back() {
+        // Found by fuzzing: the word was the first to be written, and its mark was lost.
+        let entry = read("\n\u{feff}.\n", false).remove(0).expect("one word");
+        assert_eq!(entry.sentence.tokens[0].form, "\u{feff}.");
+        let text = write(tokens_writer(false), &entry).expect("writable");
+        assert_eq!(read(&text, false), [Ok(entry)]);
     }
 
     proptest! {
