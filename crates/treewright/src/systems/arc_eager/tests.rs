@@ -72,7 +72,7 @@ fn the_oracle_is_exact() {
                 laws::oracle_is_exact(&system, &oracle, n, &loss(&gold), &|_, _| vec![], |_, _| true);
             }
         }
-        for gold in projective_trees(5, single_root).chain(projective_trees(6, single_root).step_by(2)) {
+        for gold in projective_trees(5, single_root).chain(projective_trees(6, single_root).step_by(5)) {
             let system = unlabelled(single_root);
             let oracle = DynamicOracle::for_gold(&system, &gold).unwrap();
             Search::new(&system, &system.relations, &gold, &oracle).check_all();
