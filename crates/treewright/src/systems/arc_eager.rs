@@ -283,9 +283,8 @@ impl DynamicOracle {
             }
             _ if action != REDUCE && !system.relations.is_left(action) => self.is_blocked(b0 + 1, second),
             _ => {
-                // What hung from s0 is lost, and with LEFT an item without a head is gone.
+                // What hung from s0 is lost; anything else hangs below s0, so it does not matter if s0 is `second`.
                 let s0 = state.at.s0(forest).map(|s0| word(forest, s0));
-                let second = second.filter(|&second| action == REDUCE || Some(second) != s0);
                 self.last_words_ancestor(b0) != s0 && self.is_blocked(b0, second)
             }
         };
