@@ -180,6 +180,12 @@ systems! {
     BottomUp2n = "bottom-up-2n" => systems::bottom_up_2n::BottomUp2n;
     /// Constituents, discontinuous: reductions that pass over items of the stack.
     SrGap = "sr-gap" => systems::sr_gap::SrGap, dynamic systems::sr_gap::DynamicOracle;
+    /// Constituents, discontinuous: SR-GAP with compound gaps, in exactly 4n - 2 actions.
+    SrCgap = "sr-cgap" => systems::sr_cgap::SrCgap;
+    /// Constituents, discontinuous: words are put back on the buffer.
+    SrSwap = "sr-swap" => systems::sr_swap::SrSwap;
+    /// Constituents, discontinuous: SR-SWAP with compound swaps.
+    SrCswap = "sr-cswap" => systems::sr_cswap::SrCswap;
     /// Dependencies, projective: a word's left dependents hang from the buffer, its right ones from the stack.
     ArcHybrid = "arc-hybrid" => systems::arc_hybrid::ArcHybrid,
         dynamic systems::arc_hybrid::DynamicOracle;

@@ -302,7 +302,7 @@ pub(crate) fn gap_moves(tree: &BinaryTree) -> Result<Vec<Move>, Underivable> {
 }
 
 /// Refuses nodes that no system with Table 7's conditions can build: temporaries that are not heads, and unary ones.
-fn heads_are_temporary_first(tree: &BinaryTree, node: &BinaryNode) -> Result<(), Underivable> {
+pub(crate) fn heads_are_temporary_first(tree: &BinaryTree, node: &BinaryNode) -> Result<(), Underivable> {
     let is_temporary = |child| matches!(child, Child::Node(id) if tree.node(id).is_temporary);
     let wrong = match node.kind {
         BinaryKind::Unary(child) => node.is_temporary || is_temporary(child),

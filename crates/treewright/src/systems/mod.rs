@@ -10,7 +10,10 @@ pub mod bottom_up_2n;
 mod dependency;
 pub mod in_order;
 mod labels;
+pub mod sr_cgap;
+pub mod sr_cswap;
 pub mod sr_gap;
+pub mod sr_swap;
 pub mod top_down;
 #[cfg(test)]
 pub(crate) mod trees;
