@@ -97,7 +97,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
         return Err(Error::new(Code::Mismatch, 0, 0, message).in_file(&gold.name));
     }
     let mut rng = Rng::new(args.seed);
-    let outcomes: Vec<Outcome> = measures.into_iter().map(|measure| args.test(measure, &mut rng)).collect();
+    let outcomes: Vec<Outcome> = measures.iter().map(|measure| args.test(measure, &mut rng)).collect();
     let names = [short(&args.a), short(&args.b)];
     let verdict = args.verdict(&outcomes[0], &names, n_sentences);
     let mut output = Output::create(args.output.as_deref())?;
@@ -130,6 +130,9 @@ impl CompareArgs {
         left_out: &mut Vec<Error>,
     ) -> Result<Vec<(&'a Entry, [&'a Entry; 2])>> {
         let mut sides = Vec::new();
+        for (_, error) in files.iter().chain([gold]).flat_map(|file| &file.unreadable) {
+            self.leave_out(error.clone(), left_out)?;
+        }
         for file in files {
             let (pairing, left_over) = side_by_side(gold, file);
             if let Some(error) = left_over {
@@ -255,7 +258,7 @@ impl CompareArgs {
         Ok(["LAS", "UAS"].into_iter().zip(counts.into_iter().zip(only)).map(measure).collect())
     }
 
-    fn test(&self, measure: Measure, rng: &mut Rng) -> Outcome {
+    fn test(&self, measure: &Measure, rng: &mut Rng) -> Outcome {
         let n = self.shuffles as usize;
         let sum = |counts: &[Counts]| {
             let mut total = Counts::default();
@@ -357,7 +360,7 @@ impl CompareArgs {
 
 /// A p-value as people write it.
 fn p_text(p: f64) -> String {
-    if p < 0.0001 { format!("{p:.1e}") } else { format!("{p:.4}") }
+    if p < 0.000_05 { format!("{p:.1e}") } else { format!("{p:.4}") }
 }
 
 fn text(outcomes: &[Outcome], names: &[String; 2]) -> String {

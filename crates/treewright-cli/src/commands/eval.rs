@@ -127,23 +127,29 @@ impl EvalArgs {
         let mut scorer = ConstituentScorer::new(params, discontinuous);
         let is_evalb = matches!(scorer, ConstituentScorer::Evalb(_));
         let mut breakdowns = self.breakdowns();
-        let mut problems = Vec::new();
+        let (mut problems, mut first_error) = (Vec::new(), None);
         let mut scores: Vec<SentenceScore> = Vec::new();
         let mut worst = Vec::new();
         for (i, &(g, p)) in pairing.pairs.iter().enumerate() {
-            let score = scorer.add(parsed(g), parsed(p));
-            if let Status::Error(mismatch) = &score.status
-                && (!is_evalb || differ_in_words(g, p))
-            {
-                let message = format!("{mismatch}{}", both_texts(&g.sentence, &p.sentence));
-                problems.push(
-                    Error::new(Code::Mismatch, 0, 0, message).in_file(&predicted.name).in_sentence(i + 1),
-                );
-                // disco-dop's figures are undefined from here on; EVALB gives up after some.
-                let is_too_much =
-                    if is_evalb { scorer.all().errors > params.max_error as u64 + 1 } else { true };
+            let unreadable = predicted.unreadable(p);
+            let score = match unreadable {
+                None => scorer.add(parsed(g), parsed(p)),
+                Some(_) => scorer.add_unreadable(parsed(g)),
+            };
+            if let Status::Error(mismatch) = &score.status {
+                let error = unreadable.cloned().unwrap_or_else(|| {
+                    let message = format!("{mismatch}{}", both_texts(&g.sentence, &p.sentence));
+                    Error::new(Code::Mismatch, 0, 0, message).in_file(&predicted.name).in_sentence(i + 1)
+                });
+                let first = first_error.get_or_insert_with(|| error.clone());
+                // disco-dop has no figures from here on; EVALB gives up after some errors.
+                let is_too_much = !is_evalb || scorer.all().errors > params.max_error as u64 + 1;
                 if is_too_much && self.scoring.on_error == OnError::Fail {
-                    return Err(give_up(problems.swap_remove(0), scorer.all().errors, is_evalb, params));
+                    return Err(give_up(first.clone(), scorer.all().errors, is_evalb, params));
+                }
+                // What could not be read is told with the file.
+                if unreadable.is_none() && (!is_evalb || differ_in_words(g, p)) {
+                    problems.push(error);
                 }
             }
             for breakdown in &mut breakdowns {
@@ -291,7 +297,8 @@ impl EvalArgs {
         const SHOWN: usize = 5;
         let is_fatal = self.scoring.on_error == OnError::Fail;
         let word = if is_fatal { "error" } else { "skipped" };
-        let unreadable = predicted.iter().chain([gold]).flat_map(|file| &file.unreadable);
+        let unreadable =
+            predicted.iter().chain([gold]).flat_map(|file| &file.unreadable).map(|(_, error)| error);
         let mut n_told = 0;
         for problem in unreadable.chain(reports.iter().flat_map(|report| &report.problems)) {
             n_told += 1;

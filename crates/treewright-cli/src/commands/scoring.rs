@@ -44,8 +44,8 @@ pub struct Treebank {
     pub format: Format,
     /// Its sentences. One that could not be read is empty.
     pub entries: Vec<Entry>,
-    /// Why sentences could not be read.
-    pub unreadable: Vec<Error>,
+    /// Which sentences (from 0) could not be read, and why.
+    pub unreadable: Vec<(usize, Error)>,
 }
 
 /// What kind of trees a file holds.
@@ -56,6 +56,12 @@ pub enum Kind {
 }
 
 impl Treebank {
+    /// Why this entry of the file could not be read, if so.
+    pub fn unreadable(&self, entry: &Entry) -> Option<&Error> {
+        let mut bad = self.unreadable.iter().filter(|_| entry.tree.is_none());
+        bad.find(|(i, _)| std::ptr::eq(&self.entries[*i], entry)).map(|(_, error)| error)
+    }
+
     /// Dependencies or constituents, from the first sentence that has a tree.
     pub fn kind(&self) -> Option<Kind> {
         self.entries.iter().find_map(|entry| match entry.tree.as_ref()? {
@@ -114,24 +120,27 @@ impl ScoringArgs {
         // A prediction that starts with failed parses does not show its format, so the gold file's is tried first.
         let is_named = self.from.is_some() || Format::from_path(path).is_some();
         if let (false, Some(format)) = (is_named, gold_format)
-            && let Ok(file) = self.parse(&bytes, &name, Some(format), OnError::Fail)
+            && let Ok(file) = Self::parse(&bytes, &name, (Some(format), None), OnError::Fail)
         {
             return Ok(file);
         }
-        self.parse(&bytes, &name, self.from, self.on_error).map_err(|error| match (error.code, gold_format) {
-            (Code::UnknownFormat, Some(format)) => {
-                self.parse(&bytes, &name, Some(format), self.on_error).err().unwrap_or(error)
-            }
-            _ => error,
-        })
+        // To EVALB a tree that cannot be read is one more sentence in error.
+        let on_error = if gold_format == Some(Format::Ptb) { OnError::Skip } else { self.on_error };
+        Self::parse(&bytes, &name, (self.from, gold_format), on_error)
     }
 
-    fn parse(&self, bytes: &[u8], name: &str, format: Option<Format>, on_error: OnError) -> Result<Treebank> {
+    fn parse(
+        bytes: &[u8],
+        name: &str,
+        (format, fallback): (Option<Format>, Option<Format>),
+        on_error: OnError,
+    ) -> Result<Treebank> {
         let options = ReadOptions {
             file: name.to_owned(),
             format,
             many_roots: true,
             no_parse: true,
+            fallback,
             ..ReadOptions::default()
         };
         let opened = treebank::open(bytes, &options)?;
@@ -150,8 +159,8 @@ impl ScoringArgs {
                     return Err(error);
                 }
                 Err(error) => {
+                    file.unreadable.push((file.entries.len(), error));
                     file.entries.push(Entry::default());
-                    file.unreadable.push(error);
                 }
             }
         }

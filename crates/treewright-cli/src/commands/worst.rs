@@ -107,9 +107,9 @@ impl Worst {
         {
             let entry = marked(entry, marks);
             let drawing = Layout::of(&entry, &Options::default())
-                .and_then(|layout| terminal(&layout.with_title(""), &options))
-                .unwrap_or_else(|error| format!("({})\n", error.message));
-            self.drawing.push_str(&format!("{name}:\n{drawing}"));
+                .and_then(|layout| terminal(&layout.with_title(name), &options))
+                .unwrap_or_else(|error| format!("{name}: {}\n", error.message));
+            self.drawing.push_str(&drawing);
         }
     }
 

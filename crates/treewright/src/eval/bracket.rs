@@ -10,7 +10,7 @@ use super::labels::{self, Pairs};
 use super::totals::{Counts, Style, Totals};
 use super::{Mismatch, Params, Parsed, ScoredNode, SentenceScore, Status};
 use crate::ids::{NodeId, TokenIdx};
-use crate::sentence::Str;
+use crate::sentence::{Str, Token};
 
 /// Scores pairs of trees and keeps the sums.
 #[derive(Clone, Debug)]
@@ -33,6 +33,29 @@ struct Rules {
     eq_word: Pairs,
     labeled: bool,
     cutoff_len: usize,
+}
+
+impl Rules {
+    /// The length of a sentence: punctuation counts, traces do not.
+    fn length(&self, gold: Parsed<'_>) -> usize {
+        let counts =
+            |(i, _): &(usize, &Token)| !self.delete_for_length.contains(tag(gold, TokenIdx::new(*i)));
+        if gold.tree.is_none() { 0 } else { gold.sentence.tokens.iter().enumerate().filter(counts).count() }
+    }
+}
+
+/// Is the whole tree `(TAG word)`? It is read as a constituent above a word without a tag; to EVALB it is a word.
+fn is_bare_word(parsed: Parsed<'_>) -> bool {
+    parsed.tree.is_some_and(|tree| tree.n_nodes() == 1 && tree.n_tokens() == 1)
+        && parsed.sentence.tokens.first().is_some_and(|token| token.tag.is_empty())
+}
+
+/// The tag of a word.
+fn tag(parsed: Parsed<'_>, token: TokenIdx) -> &Str {
+    match parsed.tree {
+        Some(tree) if is_bare_word(parsed) => &tree.node(tree.root()).label,
+        _ => &parsed.sentence.token(token).tag,
+    }
 }
 
 /// One constituent while it is scored: words `start..end` of those that count.
@@ -87,13 +110,14 @@ impl Side {
         for (i, token) in parsed.sentence.tokens.iter().enumerate() {
             self.before.push(self.kept.len() as u32);
             let token_idx = TokenIdx::new(i);
+            let tag = tag(parsed, token_idx);
             if !rules.quote_label.is_empty()
                 && matches!(token.form.as_str(), "'" | "\"" | "/")
-                && rules.quote_label.contains(&token.tag)
+                && rules.quote_label.contains(tag)
             {
                 self.quotes.push(Quote { token: token_idx, index: self.kept.len() });
             }
-            if !rules.delete_tag.contains(&token.tag) {
+            if !rules.delete_tag.contains(tag) {
                 self.kept.push(token_idx);
             }
         }
@@ -102,7 +126,7 @@ impl Side {
 
     /// The constituents over words that count, outer ones before inner ones.
     fn read_brackets(&mut self, parsed: Parsed<'_>) {
-        let Some(tree) = parsed.tree else { return };
+        let Some(tree) = parsed.tree.filter(|_| !is_bare_word(parsed)) else { return };
         for (node, constituent) in tree.nodes().rev() {
             let start = self.before[constituent.leftmost().index()];
             let end = self.before[constituent.rightmost().index() + 1];
@@ -180,20 +204,30 @@ impl BracketScorer {
     /// Scores one sentence and adds it to the sums.
     pub fn add(&mut self, gold: Parsed<'_>, predicted: Parsed<'_>) -> SentenceScore {
         let score = self.score(gold, predicted);
-        self.all.add(&score);
-        if score.length <= self.rules.cutoff_len {
-            self.up_to_cutoff.add(&score);
-        }
+        self.count(&score);
         score
+    }
+
+    /// Adds a sentence whose prediction could not be read: an error.
+    pub fn add_unreadable(&mut self, gold: Parsed<'_>) -> SentenceScore {
+        self.gold.clear();
+        self.predicted.clear();
+        let status = Status::Error(Mismatch::Unreadable);
+        let score = SentenceScore { status, length: self.rules.length(gold), ..SentenceScore::default() };
+        self.count(&score);
+        score
+    }
+
+    fn count(&mut self, score: &SentenceScore) {
+        self.all.add(score);
+        if score.length <= self.rules.cutoff_len {
+            self.up_to_cutoff.add(score);
+        }
     }
 
     fn score(&mut self, gold: Parsed<'_>, predicted: Parsed<'_>) -> SentenceScore {
         let rules = &self.rules;
-        let mut score = SentenceScore::default();
-        if gold.tree.is_some() {
-            let counts = |tag: &Str| !rules.delete_for_length.contains(tag);
-            score.length = gold.sentence.tokens.iter().filter(|token| counts(&token.tag)).count();
-        }
+        let mut score = SentenceScore { length: rules.length(gold), ..SentenceScore::default() };
         self.gold.read_words(gold, rules);
         self.predicted.read_words(predicted, rules);
         if self.predicted.kept.is_empty() {
@@ -220,9 +254,8 @@ impl BracketScorer {
         self.crossing.prepare(self.gold.kept.len(), &self.gold.brackets);
         score.crossing = self.predicted.brackets.iter().filter(|b| self.crossing.crosses(b)).count() as u64;
         score.words = self.gold.kept.len() as u64;
-        let same_tag = |(&g, &p): (&TokenIdx, &TokenIdx)| {
-            self.rules.eq_label.same(&gold.sentence.token(g).tag, &predicted.sentence.token(p).tag)
-        };
+        let same_tag =
+            |(&g, &p): (&TokenIdx, &TokenIdx)| self.rules.eq_label.same(tag(gold, g), tag(predicted, p));
         score.correct_tags =
             self.gold.kept.iter().zip(&self.predicted.kept).filter(|&pair| same_tag(pair)).count() as u64;
         score
@@ -243,10 +276,10 @@ impl BracketScorer {
     fn fix_quotes(&mut self, gold: Parsed<'_>, predicted: Parsed<'_>) {
         for i in 0..self.predicted.quotes.len() {
             let quote2 = self.predicted.quotes[i];
-            let tag2 = &predicted.sentence.token(quote2.token).tag;
+            let tag2 = tag(predicted, quote2.token);
             for j in 0..self.gold.quotes.len() {
                 let quote1 = self.gold.quotes[j];
-                let tag1 = &gold.sentence.token(quote1.token).tag;
+                let tag1 = tag(gold, quote1.token);
                 if quote1.index != quote2.index || tag1 == tag2 {
                     continue;
                 }
@@ -353,6 +386,7 @@ mod tests {
 
     use super::super::testing::{parsed, tree};
     use super::*;
+    use crate::sentence::Sentence;
 
     const CAT: &str =
         "(TOP (S (NP (DT The) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (DT the) (NN mat)))) (. .)))";
@@ -441,6 +475,32 @@ mod tests {
         check_status("collins", "(TOP (S (. .)))", CAT, &Status::Error(Mismatch::Length(0, 6)));
         // Punctuation counts under spmrl.
         check_status("spmrl", CAT, "(TOP (S (. .)))", &Status::Error(Mismatch::Length(7, 1)));
+    }
+
+    #[test]
+    fn a_bare_word_is_a_word_and_not_a_bracket() {
+        let bare = |tag: &str| {
+            let mut builder = crate::tree::TreeBuilder::with_tokens(1);
+            let node = builder.node(tag);
+            builder.attach(crate::tree::Child::Token(TokenIdx::new(0)), node);
+            (Sentence::from_tagged([("Yes", "")]), builder.finish().ok())
+        };
+        let score = |gold: &str, predicted: &str| {
+            let mut scorer = BracketScorer::new(&Params::named("collins").expect("a known name"));
+            scorer.add(parsed(&bare(gold)), parsed(&bare(predicted)))
+        };
+        let expected = SentenceScore { length: 1, words: 1, correct_tags: 1, ..SentenceScore::default() };
+        assert_eq!(score("UH", "UH"), expected);
+        assert_eq!(score("UH", "X"), SentenceScore { correct_tags: 0, ..expected });
+        assert_eq!(score("UH", ".").status, Status::Skipped);
+    }
+
+    #[test]
+    fn an_unreadable_prediction_is_an_error() {
+        let mut scorer = BracketScorer::new(&Params::named("collins").expect("a known name"));
+        let score = scorer.add_unreadable(parsed(&tree(CAT, false)));
+        assert_eq!((score.status, score.length), (Status::Error(Mismatch::Unreadable), 7));
+        assert_eq!((scorer.all().errors, scorer.up_to_cutoff().errors, scorer.all().valid()), (1, 1, 0));
     }
 
     #[test]

@@ -530,3 +530,155 @@ impl Lcs {
         self.lengths[(i - self.from.0) * self.width + j - self.from.1]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sentence::{Multiword, Token};
+    use crate::tree::DependencyTree;
+
+    /// Sentences separated by `/`; `ab=a+b` is a multiword token. The first word is the root, the others hang on it.
+    fn entries(text: &str) -> Vec<Entry> {
+        text.split('/').map(entry).collect()
+    }
+
+    fn entry(text: &str) -> Entry {
+        let mut sentence = Sentence::default();
+        for token in text.split_whitespace() {
+            let (form, words) = token.split_once('=').unwrap_or((token, token));
+            let first = TokenIdx::new(sentence.len());
+            sentence.tokens.extend(words.split('+').map(|word| Token::new(word, "X")));
+            if token.contains('=') {
+                let mut columns: [Str; 9] = Default::default();
+                columns[0] = form.into();
+                let last = TokenIdx::new(sentence.len() - 1);
+                sentence.multiwords.push(Multiword { first, last, columns });
+            }
+        }
+        let mut tree = DependencyTree::from_heads((0..sentence.len()).map(|i| (i > 0).then_some(0)));
+        tree.arcs
+            .iter_mut()
+            .for_each(|arc| arc.label = if arc.head.is_none() { "root" } else { "nmod" }.into());
+        Entry { sentence, tree: Some(tree.into()) }
+    }
+
+    fn scores(gold: &[Entry], system: &[Entry]) -> Result<Conll18, Incomparable> {
+        evaluate(&gold.iter().collect::<Vec<_>>(), &system.iter().collect::<Vec<_>>())
+    }
+
+    /// Aligned words.
+    #[track_caller]
+    fn check(gold: &str, system: &str, aligned: u64) {
+        for (gold, system) in [(gold, system), (system, gold)] {
+            let found = scores(&entries(gold), &entries(system)).expect("the same text");
+            assert_eq!(
+                found.metric("Words").map(|score| score.correct),
+                Some(aligned),
+                "{gold} and {system}"
+            );
+        }
+    }
+
+    #[test]
+    fn words_are_aligned_by_place_or_by_form() {
+        check("a b c", "a b c", 3);
+        check("ab c", "a b c", 1);
+        check("a bcd e", "ab c de", 0);
+        // A multiword token on either side: by form, whatever the case.
+        check("abc=a+b+c", "a b c", 3);
+        check("abc=A+x+c", "a b c", 2);
+        check("ab=a+b cd=c+d", "a bc=b+c d", 4);
+        check("x abc=a+b+c y", "xa b cy", 1);
+        check("du=de+le chat", "du chat", 1);
+        // Without a multiword token the form does not matter, only the place.
+        check("a b/c d", "a b c d", 4);
+    }
+
+    #[test]
+    fn tokens_and_sentences_are_ranges() {
+        let found = scores(&entries("a bc/d"), &entries("a b c d")).expect("the same text");
+        let counts = |name| found.metric(name).map(|score| (score.correct, score.gold, score.system));
+        assert_eq!(counts("Tokens"), Some((2, 3, 4)));
+        assert_eq!(counts("Sentences"), Some((0, 2, 1)));
+        assert_eq!(counts("Words"), Some((2, 3, 4)));
+        // a is the root on both sides; d was a root and hangs on a.
+        assert_eq!(counts("UAS"), Some((1, 3, 4)));
+        assert_eq!(found.metric("Tokens").and_then(Score::aligned_accuracy), None);
+        assert_eq!(found.metric("UAS").and_then(Score::aligned_accuracy), Some(50.0));
+    }
+
+    #[test]
+    fn spaces_of_any_kind_are_no_text() {
+        let mut gold = entries("ab c");
+        gold[0].sentence.tokens[0].form = "a\u{a0}b".into();
+        assert!(scores(&gold, &entries("a b c")).is_ok());
+        assert!(same_text(&gold[0].sentence, &entries("a b c")[0].sentence));
+    }
+
+    #[test]
+    fn different_texts_are_told_by_sentence() {
+        let text = |gold, system| scores(&entries(gold), &entries(system)).expect_err("different texts");
+        assert_eq!(text("a b/c d", "a b/c x"), Incomparable::Text { gold: Some(1), system: Some(1) });
+        assert_eq!(text("a b/c d", "a b"), Incomparable::Text { gold: Some(1), system: None });
+        assert_eq!(text("a b", "a/b c"), Incomparable::Text { gold: None, system: Some(1) });
+        let without = [Entry { tree: None, ..entry("a") }];
+        assert_eq!(scores(&entries("a"), &without), Err(Incomparable::NoSystemTree(0)));
+        assert_eq!(scores(&without, &entries("a")), Err(Incomparable::NoGoldTree(0)));
+    }
+
+    /// The metrics that a change to the second word of three costs.
+    #[track_caller]
+    fn check_change(change: fn(&mut Token, &mut crate::tree::Arc), expected: &[&str]) {
+        let base = || {
+            let mut entries = entries("a b c");
+            for token in &mut entries[0].sentence.tokens {
+                token.lemma = token.form.clone();
+                token.feats = "Case=Nom|Foo=Bar|Number=Sing".into();
+            }
+            let Some(Tree::Dependency(tree)) = &mut entries[0].tree else { unreachable!("made above") };
+            tree.arcs[1].label = "case:of".into();
+            entries
+        };
+        let (gold, mut system) = (base(), base());
+        let Entry { sentence, tree: Some(Tree::Dependency(tree)) } = &mut system[0] else {
+            unreachable!("made above")
+        };
+        change(&mut sentence.tokens[1], &mut tree.arcs[1]);
+        let found = scores(&gold, &system).expect("the same text");
+        let wrong: Vec<&str> =
+            found.iter().filter(|(_, score)| score.f1() < 100.0).map(|(name, _)| name).collect();
+        assert_eq!(wrong, expected);
+    }
+
+    #[test]
+    fn every_column_counts_where_it_should() {
+        check_change(|_, _| {}, &[]);
+        check_change(|token, _| token.tag = "Y".into(), &["UPOS", "AllTags", "MLAS"]);
+        check_change(|token, _| token.xpos = "Y".into(), &["XPOS", "AllTags"]);
+        check_change(|token, _| token.feats = "Case=Acc|Number=Sing".into(), &["UFeats", "AllTags", "MLAS"]);
+        // The order of features, and features that are not universal, do not count.
+        check_change(|token, _| token.feats = "Number=Sing|Case=Nom|Foo=Baz".into(), &[]);
+        check_change(|token, _| token.lemma = "z".into(), &["Lemmas"]);
+        check_change(|_, arc| arc.head = Some(TokenIdx::new(2)), &["UAS", "LAS", "MLAS"]);
+        // Subtypes do not count.
+        check_change(|_, arc| arc.label = "case:by".into(), &[]);
+        check_change(|_, arc| arc.label = "det".into(), &["LAS", "MLAS"]);
+        // A function word turned into a content word.
+        check_change(|_, arc| arc.label = "nmod".into(), &["LAS", "CLAS", "MLAS", "BLEX"]);
+    }
+
+    #[test]
+    fn a_missing_gold_lemma_is_always_right() {
+        let (mut gold, mut system) = (entries("a b"), entries("a b"));
+        system[0].sentence.tokens[0].lemma = "z".into();
+        assert_eq!(
+            scores(&gold, &system).expect("the same text").metric("Lemmas").map(Score::f1),
+            Some(100.0)
+        );
+        std::mem::swap(&mut gold, &mut system);
+        assert_eq!(
+            scores(&gold, &system).expect("the same text").metric("Lemmas").map(Score::f1),
+            Some(50.0)
+        );
+    }
+}

@@ -165,6 +165,11 @@ impl Side {
 }
 
 impl Rules {
+    fn length(&self, gold: Parsed<'_>) -> usize {
+        let tags = gold.sentence.tokens.iter().map(|token| cut(&token.tag));
+        tags.filter(|tag| !self.delete_for_length.contains(*tag)).count()
+    }
+
     fn label<'a>(&'a self, tree: &'a ConstituentTree, node: NodeId) -> &'a str {
         if self.labeled { self.eq_label.name(cut(&tree.node(node).label)) } else { "" }
     }
@@ -215,11 +220,25 @@ impl DiscoScorer {
     /// Scores one sentence and adds it to the sums. A sentence that does not fit counts as an error.
     pub fn add(&mut self, gold: Parsed<'_>, predicted: Parsed<'_>) -> SentenceScore {
         let (score, distinct) = self.score(gold, predicted);
-        self.add_to(|scorer| &mut scorer.all, &score, distinct);
-        if score.length <= self.rules.cutoff_len {
-            self.add_to(|scorer| &mut scorer.up_to_cutoff, &score, distinct);
-        }
+        self.count(&score, distinct);
         score
+    }
+
+    /// Adds a sentence whose prediction could not be read: an error.
+    pub fn add_unreadable(&mut self, gold: Parsed<'_>) -> SentenceScore {
+        self.gold.scored.clear();
+        self.predicted.scored.clear();
+        let status = Status::Error(Mismatch::Unreadable);
+        let score = SentenceScore { status, length: self.rules.length(gold), ..SentenceScore::default() };
+        self.count(&score, (0, 0));
+        score
+    }
+
+    fn count(&mut self, score: &SentenceScore, distinct: (u64, u64)) {
+        self.add_to(|scorer| &mut scorer.all, score, distinct);
+        if score.length <= self.rules.cutoff_len {
+            self.add_to(|scorer| &mut scorer.up_to_cutoff, score, distinct);
+        }
     }
 
     fn add_to(
@@ -246,9 +265,7 @@ impl DiscoScorer {
         self.gold.scored.clear();
         self.predicted.scored.clear();
         let rules = &self.rules;
-        let mut score = SentenceScore::default();
-        let gold_tags = || gold.sentence.tokens.iter().map(|token| cut(&token.tag));
-        score.length = gold_tags().filter(|tag| !rules.delete_for_length.contains(*tag)).count();
+        let mut score = SentenceScore { length: rules.length(gold), ..SentenceScore::default() };
         let fail = |mut score: SentenceScore, mismatch| {
             score.status = Status::Error(mismatch);
             (score, (0, 0))

@@ -60,6 +60,8 @@ pub enum Mismatch {
     Unaligned(usize, String),
     /// There is no predicted tree.
     NoParse,
+    /// The predicted tree could not be read.
+    Unreadable,
 }
 
 impl std::fmt::Display for Mismatch {
@@ -78,6 +80,7 @@ impl std::fmt::Display for Mismatch {
                 )
             }
             Mismatch::NoParse => write!(f, "there is no predicted tree"),
+            Mismatch::Unreadable => write!(f, "the predicted tree could not be read"),
         }
     }
 }
@@ -154,6 +157,14 @@ impl ConstituentScorer {
         match self {
             ConstituentScorer::Evalb(scorer) => scorer.add(gold, predicted),
             ConstituentScorer::Disco(scorer) => scorer.add(gold, predicted),
+        }
+    }
+
+    /// Adds a sentence whose prediction could not be read: an error.
+    pub fn add_unreadable(&mut self, gold: Parsed<'_>) -> SentenceScore {
+        match self {
+            ConstituentScorer::Evalb(scorer) => scorer.add_unreadable(gold),
+            ConstituentScorer::Disco(scorer) => scorer.add_unreadable(gold),
         }
     }
 

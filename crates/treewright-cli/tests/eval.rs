@@ -1,0 +1,219 @@
+//! `treewright eval` and `treewright compare` from outside: figures, messages, exit codes.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn vector(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../treewright/tests/it/vectors");
+    folder.join(name).to_str().expect("a plain path").to_owned()
+}
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_treewright")).args(arguments).output().expect("the program runs")
+}
+
+/// `eval NAME.gold NAME.pred --json`: the exit code, the figures, the messages.
+fn eval(name: &str, more: &[&str]) -> (Option<i32>, Value, String) {
+    let (gold, predicted) = (vector(&format!("{name}.gold")), vector(&format!("{name}.pred")));
+    let output = run(&[&["eval", &gold, &predicted, "--json"], more].concat());
+    let json = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+    (output.status.code(), json, String::from_utf8(output.stderr).expect("UTF-8"))
+}
+
+fn scratch(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+#[test]
+fn brackets_under_each_set_of_parameters() {
+    let (code, json, _) = eval("cont/many_mixed", &[]);
+    assert_eq!(code, Some(0));
+    assert_eq!((&json["all"]["recall"], &json["all"]["f1"]), (&72.73.into(), &69.57.into()));
+    assert_eq!((&json["scorer"], &json["disc"]["f1"]), (&"evalb".into(), &Value::Null));
+    let (_, json, _) = eval("cont/many_mixed", &["--params", "spmrl"]);
+    assert_eq!((&json["cutoff"], &json["all"]["words"]), (&70.into(), &28.into()));
+    let (_, json, _) = eval("cont/many_mixed", &["--params", "proper"]);
+    assert_eq!((&json["scorer"], &json["all"]["average_crossing"]), (&"disco-dop".into(), &Value::Null));
+}
+
+#[test]
+fn a_parameter_file_is_read_and_its_errors_are_told() {
+    let path = scratch("own.prm");
+    std::fs::write(&path, "LABELED 0\nDELETE_LABEL TOP\n").expect("written");
+    let own = path.to_str().expect("a plain path");
+    let (code, json, _) = eval("cont/many_mixed", &["--params", own]);
+    assert_eq!((code, &json["all"]["words"]), (Some(0), &28.into()));
+    std::fs::write(&path, "LABELLED 0\n").expect("written");
+    let (code, json, message) = eval("cont/many_mixed", &["--params", own]);
+    assert_eq!((code, json), (Some(1), Value::Null));
+    assert!(message.contains("own.prm:1:1:") && message.contains("LABELLED"), "{message}");
+    let (code, _, message) = eval("cont/many_mixed", &["--params", "colins"]);
+    assert!(code == Some(1) && message.contains("collins, evalb"), "{message}");
+}
+
+#[test]
+fn different_words_are_told_and_the_rest_is_scored() {
+    let (code, json, message) = eval("cont/word_mismatch", &[]);
+    assert_eq!((code, &json["all"]["errors"], &json["all"]["f1"]), (Some(1), &1.into(), &100.0.into()));
+    assert!(
+        message.contains("sentence 1:") && message.contains("The cat sat") && message.contains("The dog sat")
+    );
+    let (code, json, message) = eval("cont/word_mismatch", &["--on-error", "skip"]);
+    assert_eq!((code, &json["all"]["errors"]), (Some(0), &1.into()));
+    assert!(message.contains("skipped:"), "{message}");
+    // A tag that makes the lengths differ is EVALB's everyday business.
+    assert_eq!(eval("cont/punct_tag_mismatch_length", &[]).0, Some(0));
+}
+
+#[test]
+fn evalb_gives_up_after_many_errors() {
+    let (gold, predicted) = (scratch("many.gold"), scratch("many.pred"));
+    let line = |tag: &str| format!("(TOP (S (NP (N a)) ({tag} .)))\n");
+    for (n, code) in [(11, 0), (12, 1)] {
+        std::fs::write(&gold, line(".").repeat(n)).expect("written");
+        std::fs::write(&predicted, line("X").repeat(n)).expect("written");
+        let paths = [&gold, &predicted].map(|path| path.to_str().expect("a plain path"));
+        let output = run(&["eval", paths[0], paths[1], "--json"]);
+        assert_eq!(output.status.code(), Some(code));
+        assert_eq!(output.stdout.is_empty(), code == 1);
+        let message = String::from_utf8(output.stderr).expect("UTF-8");
+        assert!(
+            code == 0 || message.contains("MAX_ERROR 10") && message.contains("sentence 1:"),
+            "{message}"
+        );
+        let output = run(&["eval", paths[0], paths[1], "--json", "--on-error", "skip"]);
+        let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!((output.status.code(), &json["all"]["errors"]), (Some(0), &n.into()));
+    }
+}
+
+#[test]
+fn a_tree_that_cannot_be_read_is_an_error_among_others() {
+    let (gold, predicted) = (scratch("broken.gold"), scratch("broken.pred"));
+    let line = "(TOP (S (NP (N a)) (VP (V b))))\n";
+    std::fs::write(&gold, line.repeat(3)).expect("written");
+    std::fs::write(&predicted, format!("{line}(TOP (S (NP (N a)) (VP (V b))\n{line}")).expect("written");
+    let paths = [&gold, &predicted].map(|path| path.to_str().expect("a plain path"));
+    let output = run(&["eval", paths[0], paths[1], "--json"]);
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(
+        (output.status.code(), &json["all"]["errors"], &json["all"]["sentences"]),
+        (Some(1), &1.into(), &3.into())
+    );
+    let message = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(message.contains("broken.pred:2:") && message.contains("TW201"), "{message}");
+}
+
+#[test]
+fn different_numbers_of_sentences_are_told() {
+    let (code, json, message) = eval("cont/pred_fewer_lines", &[]);
+    assert_eq!((code, &json["all"]["sentences"]), (Some(1), &2.into()));
+    assert!(message.contains("3 gold and 2 predicted") && message.contains("sentence 3"), "{message}");
+}
+
+#[test]
+fn failed_parses_are_skipped_by_evalbs_rules_and_errors_by_disco_dops() {
+    for name in ["cont/empty_pred_blank_line", "cont/empty_pred_top_only"] {
+        let (code, json, _) = eval(name, &[]);
+        assert_eq!(
+            (code, &json["all"]["skipped"], &json["all"]["errors"]),
+            (Some(0), &1.into(), &0.into()),
+            "{name}"
+        );
+    }
+    let (code, json, message) = eval("disc/empty_line_pred", &[]);
+    assert_eq!((code, json), (Some(1), Value::Null));
+    assert!(message.contains("sentence 1:") && message.contains("no predicted tree"), "{message}");
+    let (code, json, _) = eval("disc/empty_line_pred", &["--on-error", "skip"]);
+    assert_eq!((code, &json["all"]["errors"], &json["all"]["f1"]), (Some(0), &1.into(), &100.0.into()));
+}
+
+#[test]
+fn discontinuous_constituents_only() {
+    let (_, json, _) = eval("disc/mixed", &["--disc-only"]);
+    assert_eq!(
+        (&json["all"]["gold"], &json["all"]["predicted"], &json["all"]["recall"]),
+        (&3.into(), &2.into(), &0.0.into())
+    );
+    let (_, json, _) = eval("disc/mixed", &[]);
+    assert_eq!(
+        (&json["all"]["gold"], &json["disc"]["gold"], &json["disc"]["f1"]),
+        (&11.into(), &3.into(), &Value::Null)
+    );
+}
+
+#[test]
+fn dependencies() {
+    let (code, json, _) = eval("conllu/pt_all", &[]);
+    assert_eq!(
+        (code, &json["Sentences"]["f1"], &json["LAS"]["aligned_accuracy"]),
+        (Some(0), &82.35.into(), &87.43.into())
+    );
+    assert_eq!((&json["Words"]["aligned_accuracy"], json.get("conllx")), (&Value::Null, None));
+    let (_, json, _) = eval("conllu/en_heads", &[]);
+    assert_eq!(json["conllx"]["all"]["uas"], json["UAS"]["f1"]);
+}
+
+#[test]
+fn wrong_kinds_and_different_texts_are_told() {
+    let output = run(&["eval", &vector("conllu/en_heads.gold"), &vector("cont/identical.pred")]);
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(1) && message.contains("holds constituents"), "{message}");
+    let output = run(&["eval", &vector("conllu/en_heads.gold"), &vector("conllu/nl_identical.pred")]);
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(1) && message.contains("gold sentence 1\n  gold:"), "{message}");
+}
+
+#[test]
+fn breakdowns_curves_and_worst_sentences() {
+    let plot = scratch("curve.svg");
+    let (gold, predicted) = (vector("cont/many_mixed.gold"), vector("cont/many_mixed.pred"));
+    let plot_path = plot.to_str().expect("a plain path");
+    let output = run(&[
+        "eval",
+        &gold,
+        &predicted,
+        &gold,
+        "--by",
+        "label,distance",
+        "--plot",
+        plot_path,
+        "--errors",
+        "1",
+    ]);
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text.contains("words in the constituent") && text.contains("precision"));
+    // The third sentence has the lowest F1 of the first prediction, the second prediction has no error.
+    assert!(text.contains("sentence 3: 25.00  a b c d e\n  missing: NP 1-2; VP 3-5\n"), "{text}");
+    assert!(text.contains("NP✗") && text.matches("\nsentence ").count() == 1, "{text}");
+    let svg = std::fs::read_to_string(plot).expect("written");
+    assert!(svg.starts_with("<svg") && svg.contains("many_mixed.pred") && svg.contains("many_mixed.gold"));
+}
+
+#[test]
+fn a_parse_compared_with_itself_is_no_better() {
+    for name in ["cont/many_mixed", "disc/mixed", "conllu/en_heads"] {
+        let (gold, predicted) = (vector(&format!("{name}.gold")), vector(&format!("{name}.pred")));
+        let output = run(&["compare", &gold, &predicted, &predicted, "--json", "--shuffles", "200"]);
+        let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert!(json["p"].as_object().expect("p-values").values().all(|p| *p == 1.0), "{json}");
+        assert!(json["verdict"].as_str().expect("a sentence").starts_with("No significant difference"));
+    }
+}
+
+#[test]
+fn a_clear_difference_is_told_in_one_line() {
+    let (gold, predicted) = (vector("conllu/en_heads.gold"), vector("conllu/en_heads.pred"));
+    let run_it = || run(&["compare", &gold, &gold, &predicted, "--shuffles", "1000"]).stdout;
+    let text = String::from_utf8(run_it()).expect("UTF-8");
+    assert!(text.contains("McNemar on LAS:"), "{text}");
+    let verdict = text.lines().last().expect("a verdict");
+    assert!(
+        verdict.starts_with("en_heads.gold is better than en_heads.pred: 100.00 LAS against"),
+        "{verdict}"
+    );
+    assert_eq!(run_it(), text.as_bytes());
+}
