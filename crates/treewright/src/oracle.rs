@@ -57,6 +57,37 @@ pub trait Oracle<S: TransitionSystem>: Clone {
     }
 }
 
+/// The actions of least loss among those offered.
+pub(crate) struct Cheapest<'a> {
+    out: &'a mut ActionSet,
+    n_actions: usize,
+    loss: u32,
+}
+
+impl<'a> Cheapest<'a> {
+    /// Nothing offered yet.
+    pub(crate) fn new(out: &'a mut ActionSet, n_actions: usize) -> Self {
+        out.reset(n_actions);
+        Cheapest { out, n_actions, loss: u32::MAX }
+    }
+
+    /// The least loss so far.
+    pub(crate) fn loss(&self) -> u32 {
+        self.loss
+    }
+
+    /// Offers an action that leads to this loss.
+    pub(crate) fn offer(&mut self, action: ActionId, loss: u32) {
+        if loss < self.loss {
+            self.loss = loss;
+            self.out.reset(self.n_actions);
+        }
+        if loss == self.loss {
+            self.out.insert(action);
+        }
+    }
+}
+
 /// The gold derivation and nothing else: defined only while the walk follows it.
 #[derive(Clone, Debug)]
 pub struct StaticOracle {

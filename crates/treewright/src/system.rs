@@ -171,9 +171,11 @@ macro_rules! oracle_or_static {
 
 systems! {
     /// Constituents, continuous: a non-terminal is opened before its first child.
-    TopDown = "top-down" => systems::top_down::TopDown;
+    TopDown = "top-down" => systems::top_down::TopDown,
+        dynamic systems::top_down::DynamicOracle, paper systems::paper::PaperOracle;
     /// Constituents, continuous: a non-terminal is opened after its first child.
-    InOrder = "in-order" => systems::in_order::InOrder;
+    InOrder = "in-order" => systems::in_order::InOrder,
+        dynamic systems::in_order::DynamicOracle, paper systems::paper::PaperOracle;
     /// Constituents, continuous: binary trees from the bottom up.
     BottomUp = "bottom-up" => systems::bottom_up::BottomUp;
     /// Constituents, continuous: binary trees from the bottom up, in exactly 2n actions.

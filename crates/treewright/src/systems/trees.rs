@@ -1,7 +1,15 @@
 //! (Tests only) small continuous constituent trees: from text, at random, and all of them.
 
-use crate::ids::TokenIdx;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::forest::{Forest, Kind};
+use crate::ids::{LabelId, TokenIdx};
+use crate::laws;
+use crate::oracle::Oracle;
 use crate::rng::Rng;
+use crate::system::{ActionSet, TransitionSystem};
+use crate::systems::Labels;
+use crate::systems::gold;
 use crate::tree::{Child, ConstituentTree, TreeBuilder};
 
 /// The tree of a bracketing whose leaves are bare words, such as `(A (B w0) w1)`.
@@ -113,4 +121,209 @@ fn all_sequences(left: usize, right: usize, max_unary: usize, at_least: usize) -
         }
     }
     sequences
+}
+
+/// The size of the multiset symmetric difference between the constituents of two trees.
+pub fn loss(a: &ConstituentTree, b: &ConstituentTree) -> u32 {
+    let sorted = |tree: &ConstituentTree| {
+        let mut spans: Vec<_> =
+            tree.nodes().map(|(_, node)| (node.span().start, node.span().end, node.label.clone())).collect();
+        spans.sort();
+        spans
+    };
+    difference(&sorted(a), &sorted(b))
+}
+
+/// The size of the multiset symmetric difference of two sorted lists.
+fn difference<T: Ord>(a: &[T], b: &[T]) -> u32 {
+    let (mut i, mut k, mut same) = (0, 0, 0);
+    while i < a.len() && k < b.len() {
+        match a[i].cmp(&b[k]) {
+            std::cmp::Ordering::Less => i += 1,
+            std::cmp::Ordering::Greater => k += 1,
+            std::cmp::Ordering::Equal => (i, k, same) = (i + 1, k + 1, same + 1),
+        }
+    }
+    (a.len() + b.len() - 2 * same) as u32
+}
+
+/// What can still be lost from a configuration on, by memoised exhaustive search through the system itself.
+///
+/// Constituents that end before b0 are settled, so the memo need not know them: the key is the stack's openings and
+/// items by start, what was built up to b0, and the state's flags. That makes many more configurations searchable
+/// than `laws::Exhaustive`, which looks at finished trees only, and is checked against it.
+pub struct Search<'a, S: TransitionSystem> {
+    system: &'a S,
+    /// Gold constituents by end, as (start, label), sorted.
+    gold: Vec<Vec<(u32, LabelId)>>,
+    flags: &'a dyn Fn(&S::State) -> [u32; 3],
+    memo: FxHashMap<Vec<u32>, u32>,
+}
+
+impl<'a, S: TransitionSystem<Tree = ConstituentTree>> Search<'a, S> {
+    pub fn new(
+        system: &'a S,
+        labels: &Labels,
+        gold: &ConstituentTree,
+        flags: &'a dyn Fn(&S::State) -> [u32; 3],
+    ) -> Self {
+        let mut by_end = vec![Vec::new(); gold.n_tokens() + 1];
+        for g in gold::constituents(labels, gold).expect("known labels") {
+            by_end[g.right as usize].push((g.left, g.label));
+        }
+        by_end.iter_mut().for_each(|list| list.sort_unstable());
+        Search { system, gold: by_end, flags, memo: FxHashMap::default() }
+    }
+
+    /// The loss of a configuration.
+    pub fn loss(&mut self, forest: &mut Forest, state: &S::State) -> u32 {
+        let (settled, here) = self.settled(forest, state);
+        settled + self.to_go(forest, state, &here)
+    }
+
+    /// The loss at ends before b0, and what was built up to b0.
+    fn settled(&self, forest: &Forest, state: &S::State) -> (u32, Vec<(u32, LabelId)>) {
+        let mut built = vec![Vec::new(); self.gold.len()];
+        let view = self.system.view(state);
+        let mut todo: Vec<_> = forest.chain(view.stack).collect();
+        while let Some(id) = todo.pop() {
+            let node = forest.node(id);
+            if node.kind == Kind::Constituent {
+                built[node.right.index()].push((node.left.index() as u32, node.label.expect("labelled")));
+                todo.extend(forest.children(id));
+            }
+        }
+        built.iter_mut().for_each(|list| list.sort_unstable());
+        let next = view.next.index();
+        let settled = (0..next).map(|end| difference(&built[end], &self.gold[end])).sum();
+        (settled, built.swap_remove(next))
+    }
+
+    fn key(&self, forest: &Forest, state: &S::State, here: &[(u32, LabelId)]) -> Vec<u32> {
+        let view = self.system.view(state);
+        let mut key = vec![view.next.index() as u32];
+        key.extend((self.flags)(state));
+        for id in forest.chain(view.stack) {
+            let node = forest.node(id);
+            key.extend([node.kind as u32, node.left.index() as u32]);
+            key.extend(node.label.filter(|_| node.kind == Kind::Opening).map(|label| label.index() as u32));
+        }
+        key.push(u32::MAX);
+        key.extend(here.iter().flat_map(|&(left, label)| [left, label.index() as u32]));
+        key
+    }
+
+    /// The loss at ends from b0 on; `here` was built and ends at b0.
+    fn to_go(&mut self, forest: &mut Forest, state: &S::State, here: &[(u32, LabelId)]) -> u32 {
+        let view = self.system.view(state);
+        let next = view.next.index();
+        let key = self.key(forest, state, here);
+        if let Some(&loss) = self.memo.get(&key) {
+            return loss;
+        }
+        let loss = if self.system.is_final(forest, state) {
+            difference(here, &self.gold[next])
+        } else {
+            let mut legal = ActionSet::default();
+            self.system.legal(forest, state, &mut legal);
+            let after = legal.iter().map(|action| {
+                let after = self.system.apply(forest, state, action);
+                let view = self.system.view(&after);
+                if view.next.index() > next {
+                    return difference(here, &self.gold[next]) + self.to_go(forest, &after, &[]);
+                }
+                if self.system.name(action) != "RE" {
+                    return self.to_go(forest, &after, here);
+                }
+                let top = *forest.node(forest.cell(view.stack.expect("just built")).node);
+                let mut here = here.to_vec();
+                here.push((top.left.index() as u32, top.label.expect("labelled")));
+                here.sort_unstable();
+                self.to_go(forest, &after, &here)
+            });
+            after.min().expect("a state that is not final has a legal action")
+        };
+        self.memo.insert(key, loss);
+        loss
+    }
+}
+
+/// Law 6 by [`Search`]: in every configuration that `visit` lets in, the oracle's loss is the exhaustive one, the loss
+/// after each legal action too, and the optimal actions are exactly those of cost 0. Configurations with the same
+/// future and the same settled loss are checked once. Returns how many were checked.
+#[track_caller]
+pub fn oracle_is_exact<S, O>(
+    system: &S,
+    labels: &Labels,
+    gold: &ConstituentTree,
+    flags: &dyn Fn(&S::State) -> [u32; 3],
+    visit: impl Fn(&S::State) -> bool,
+) -> usize
+where
+    S: TransitionSystem<Tree = ConstituentTree>,
+    O: Oracle<S>,
+{
+    let mut search = Search::new(system, labels, gold, flags);
+    let mut seen = FxHashSet::default();
+    let mut forest = Forest::new();
+    let start = system.start(&mut forest, &laws::sentence(gold.n_tokens()));
+    let oracle = O::for_gold(system, gold).expect("a derivable tree");
+    let mut todo = vec![(start, oracle)];
+    while let Some((state, mut oracle)) = todo.pop() {
+        let (settled, here) = search.settled(&forest, &state);
+        let mut key = search.key(&forest, &state, &here);
+        key.push(settled);
+        if !visit(&state) || !seen.insert(key) {
+            continue;
+        }
+        check_state(system, &mut search, &mut forest, &state, &mut oracle);
+        let mut legal = ActionSet::default();
+        system.legal(&forest, &state, &mut legal);
+        for action in legal.iter() {
+            let mut after = oracle.clone();
+            after.advance(system, &forest, &state, action);
+            todo.push((system.apply(&mut forest, &state, action), after));
+        }
+    }
+    seen.len()
+}
+
+/// One configuration of the above.
+#[track_caller]
+pub fn check_state<S, O>(
+    system: &S,
+    search: &mut Search<'_, S>,
+    forest: &mut Forest,
+    state: &S::State,
+    oracle: &mut O,
+) where
+    S: TransitionSystem<Tree = ConstituentTree>,
+    O: Oracle<S>,
+{
+    let truth = search.loss(forest, state);
+    let so_far = |forest: &Forest| laws::names(system, &forest.history(system.view(state).past));
+    assert_eq!(
+        oracle.loss(system, forest, state),
+        Some(truth),
+        "loss after [{}] for {:?}",
+        so_far(forest),
+        search.gold
+    );
+    let (mut legal, mut optimal) = (ActionSet::default(), ActionSet::default());
+    system.legal(forest, state, &mut legal);
+    oracle.optimal(system, forest, state, &legal, &mut optimal);
+    for action in legal.iter() {
+        let next = system.apply(forest, state, action);
+        let after = search.loss(forest, &next);
+        let name = system.name(action);
+        let told = oracle.loss_after(system, forest, state, action);
+        assert_eq!(told, Some(after), "[{}] {name} for {:?}", so_far(forest), search.gold);
+        assert_eq!(
+            optimal.contains(action),
+            after == truth,
+            "is {name} optimal after [{}] for {:?}?",
+            so_far(forest),
+            search.gold
+        );
+    }
 }

@@ -63,3 +63,46 @@ fn a_deep_tree_needs_no_deep_call_stack() {
     let system = InOrder::from_trees([&tree].into_iter(), &SystemOptions::default());
     laws::derivation_rebuilds(&system, &tree, 1);
 }
+
+fn flags(state: &State) -> [u32; 3] {
+    [state.n_unary, u32::from(state.is_fresh), u32::from(state.is_finished)]
+}
+
+/// The most gold constituents over one span: no completion worth taking builds a longer unary chain.
+fn longest_gold_chain(gold: &ConstituentTree) -> u32 {
+    let mut spans: Vec<_> = gold.nodes().map(|(_, node)| (node.span().start, node.span().end)).collect();
+    spans.sort_unstable();
+    spans.chunk_by(|a, b| a == b).map(<[_]>::len).max().unwrap_or(0) as u32
+}
+
+/// Is the limit on unary chains far enough away, even after one more step and after closing a bad opening at once?
+fn is_free(state: &State, gold: &ConstituentTree, max_unary: u32) -> bool {
+    state.n_unary + 2 + longest_gold_chain(gold) <= max_unary
+}
+
+/// Checks every configuration in which the limit cannot bind.
+#[track_caller]
+fn check_exact(gold: &ConstituentTree, max_unary: u32) -> usize {
+    let system = system(max_unary);
+    // The loss does not see in which order constituents over one span stand.
+    if longest_gold_chain(gold) == 1 {
+        let oracle = DynamicOracle::for_gold(&system, gold).unwrap();
+        laws::optimal_walk_gives_gold(&system, &oracle, gold, gold.n_tokens(), 1);
+    }
+    let visit = |state: &State| is_free(state, gold, max_unary);
+    trees::oracle_is_exact::<_, DynamicOracle>(&system, system.labels(), gold, &flags, visit)
+}
+
+#[test]
+fn the_oracle_is_exact_on_small_trees() {
+    let mut rng = Rng::new(5);
+    let mut checked = 0;
+    for gold in trees::all(1, 2).iter().chain(&trees::all(2, 1)) {
+        checked += check_exact(gold, longest_gold_chain(gold) + 2);
+    }
+    println!("{checked} configurations");
+    for _ in 0..10 {
+        checked += check_exact(&trees::random(&mut rng, 3, 1), 3);
+    }
+    println!("{checked} configurations");
+}

@@ -63,3 +63,42 @@ fn a_deep_tree_needs_no_deep_call_stack() {
     let system = TopDown::from_trees([&tree].into_iter(), &SystemOptions::default());
     laws::derivation_rebuilds(&system, &tree, 1);
 }
+
+fn flags(state: &State) -> [u32; 3] {
+    [state.n_open, state.n_fresh, 0]
+}
+
+/// Is the limit on openings in a row far enough away, even after one more step?
+fn is_free(state: &State, gold: &ConstituentTree, max_openings: u32) -> bool {
+    state.n_fresh + 1 + longest_run(gold) <= max_openings
+}
+
+/// Checks every configuration in which the limit cannot bind.
+#[track_caller]
+fn check_exact(gold: &ConstituentTree, max_openings: u32) -> usize {
+    let system = system(max_openings);
+    let oracle = DynamicOracle::for_gold(&system, gold).unwrap();
+    let mut spans: Vec<_> = gold.nodes().map(|(_, node)| node.span()).collect();
+    spans.dedup();
+    // The loss does not see in which order constituents over one span stand.
+    if spans.len() == gold.n_nodes() {
+        laws::optimal_walk_gives_gold(&system, &oracle, gold, gold.n_tokens(), 1);
+    }
+    let visit = |state: &State| is_free(state, gold, max_openings);
+    trees::oracle_is_exact::<_, DynamicOracle>(&system, system.labels(), gold, &flags, visit)
+}
+
+#[test]
+fn the_oracle_is_exact_on_small_trees() {
+    let mut rng = Rng::new(5);
+    let mut checked = 0;
+    for gold in trees::all(1, 2).iter().chain(&trees::all(2, 1)) {
+        checked += check_exact(gold, longest_run(gold) + 2);
+    }
+    println!("{checked} configurations");
+    for _ in 0..10 {
+        let gold = trees::random(&mut rng, 3, 1);
+        checked += check_exact(&gold, longest_run(&gold) + 1);
+    }
+    println!("{checked} configurations");
+}

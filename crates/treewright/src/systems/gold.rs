@@ -1,0 +1,45 @@
+//! Gold constituents as ids, for the oracles of the top-down and in-order systems.
+
+use crate::ids::LabelId;
+use crate::system::Underivable;
+use crate::systems::labels::Labels;
+use crate::tree::{Child, ConstituentTree};
+
+/// One gold constituent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Gold {
+    /// The first word.
+    pub left: u32,
+    /// The place behind the last word.
+    pub right: u32,
+    /// The label.
+    pub label: LabelId,
+    /// The place behind the first child.
+    pub first_end: u32,
+}
+
+/// The constituents of a tree in post-order.
+///
+/// # Errors
+/// When a label is not in the table.
+pub(crate) fn constituents(labels: &Labels, tree: &ConstituentTree) -> Result<Vec<Gold>, Underivable> {
+    tree.nodes()
+        .map(|(id, node)| {
+            let first_end = match tree.children(id)[0] {
+                Child::Token(token) => token.index() + 1,
+                Child::Node(child) => tree.node(child).span().end,
+            };
+            let span = node.span();
+            let (left, right, first_end) = (span.start as u32, span.end as u32, first_end as u32);
+            Ok(Gold { left, right, label: labels.id(&node.label)?, first_end })
+        })
+        .collect()
+}
+
+/// Ranges of an array that is sorted by a key: those of key `k` stand at `starts[k]..starts[k + 1]`.
+pub(crate) fn starts(keys: impl Iterator<Item = u32>, n_keys: usize) -> Vec<u32> {
+    let mut starts = vec![0; n_keys + 1];
+    keys.for_each(|key| starts[key as usize + 1] += 1);
+    (0..n_keys).for_each(|key| starts[key + 1] += starts[key]);
+    starts
+}

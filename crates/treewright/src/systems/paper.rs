@@ -1,0 +1,229 @@
+//! The loss of Fernández-González and Gómez-Rodríguez (2018), section 3, as printed: for comparison.
+//!
+//! It is |U| + |γ \ γ_G| + |α \ α_G| + out-of-order: gold constituents that are not *individually* reachable, built
+//! constituents that are not gold, openings that are not gold, and openings outside the longest subsequence that is in
+//! gold order. An opening is known by its label and an index: b0 at the time it was pushed. The text proves it to be
+//! the true loss; exhaustive search finds that it is not (both too low and too high, see the tests), so the exact
+//! oracles of the two systems count differently. Equal constituents and openings are told apart by number, as in
+//! the paper's second footnote, that is, all sets are multisets.
+
+use std::rc::Rc;
+
+use crate::forest::{Forest, Kind};
+use crate::ids::{ActionId, LabelId, NodeId};
+use crate::oracle::Oracle;
+use crate::system::{ActionSet, TransitionSystem, Underivable};
+use crate::systems::gold::{self, Gold};
+use crate::systems::{Labels, in_order, top_down};
+use crate::tree::ConstituentTree;
+
+/// What the printed loss needs to know about its two systems.
+pub trait OpeningSystem: TransitionSystem<Tree = ConstituentTree> {
+    /// Are non-terminals opened after their first child?
+    const AFTER_FIRST_CHILD: bool;
+
+    /// Its labels.
+    fn label_table(&self) -> &Labels;
+
+    /// The action that opens a constituent.
+    fn open(&self, label: LabelId) -> ActionId;
+
+    /// Does the action build a constituent?
+    fn is_reduce(&self, action: ActionId) -> bool;
+}
+
+impl OpeningSystem for top_down::TopDown {
+    const AFTER_FIRST_CHILD: bool = false;
+
+    fn label_table(&self) -> &Labels {
+        self.labels()
+    }
+
+    fn open(&self, label: LabelId) -> ActionId {
+        self.encode(top_down::Action::Open(label))
+    }
+
+    fn is_reduce(&self, action: ActionId) -> bool {
+        self.decode(action) == top_down::Action::Reduce
+    }
+}
+
+impl OpeningSystem for in_order::InOrder {
+    const AFTER_FIRST_CHILD: bool = true;
+
+    fn label_table(&self) -> &Labels {
+        self.labels()
+    }
+
+    fn open(&self, label: LabelId) -> ActionId {
+        self.encode(in_order::Action::Open(label))
+    }
+
+    fn is_reduce(&self, action: ActionId) -> bool {
+        self.decode(action) == in_order::Action::Reduce
+    }
+}
+
+/// The dynamic oracle with the printed loss: the actions that do not raise it or, if every action does, those that
+/// raise it least.
+#[derive(Clone, Debug)]
+pub struct PaperOracle {
+    /// Gold constituents in the order in which the gold derivation opens them.
+    gold: Rc<[Gold]>,
+    /// Which of them were built.
+    is_built: Vec<bool>,
+    n_wrong: u32,
+}
+
+/// A label and the index of its opening.
+type Opening = (LabelId, u32);
+
+impl PaperOracle {
+    /// The index of a gold constituent's opening.
+    fn index<S: OpeningSystem>(gold: &Gold) -> u32 {
+        if S::AFTER_FIRST_CHILD { gold.first_end } else { gold.left }
+    }
+
+    fn count(
+        &self,
+        forest: &Forest,
+        stack: impl Iterator<Item = NodeId>,
+        next: u32,
+        after_first: bool,
+    ) -> u32 {
+        let mut openings: Vec<Opening> = Vec::new();
+        let mut items: Vec<(u32, u32)> = Vec::new();
+        for id in stack {
+            let node = forest.node(id);
+            match (node.kind, node.label) {
+                (Kind::Opening, Some(label)) => openings.push((label, node.head.index() as u32)),
+                _ => items.push((node.left.index() as u32, node.right.index() as u32)),
+            }
+        }
+        openings.reverse();
+        let index = |g: &Gold| if after_first { g.first_end } else { g.left };
+        // The first unbuilt gold constituents of an opening's kind are the ones that are open.
+        let mut unused = openings.clone();
+        let mut is_open = |g: &Gold| {
+            let place = unused.iter().position(|&opening| opening == (g.label, index(g)));
+            place.map(|place| unused.swap_remove(place)).is_some()
+        };
+        let mut n_unreachable = 0;
+        for (g, _) in self.gold.iter().zip(&self.is_built).filter(|(_, is_built)| !**is_built) {
+            let is_open = is_open(g);
+            let is_reachable = g.left >= next
+                || g.right >= next
+                    && if after_first {
+                        items.iter().any(|&(left, right)| left == g.left && (!is_open || right == index(g)))
+                    } else {
+                        is_open
+                    };
+            n_unreachable += u32::from(!is_reachable);
+        }
+        // Openings by their place in the gold derivation; the k-th equal one is the k-th in gold.
+        let mut places: Vec<usize> = Vec::new();
+        for (i, opening) in openings.iter().enumerate() {
+            let rank = openings[..i].iter().filter(|&other| other == opening).count();
+            let mut same =
+                (0..self.gold.len()).filter(|&k| (self.gold[k].label, index(&self.gold[k])) == *opening);
+            places.extend(same.nth(rank));
+        }
+        let n_not_gold = (openings.len() - places.len()) as u32;
+        let n_out_of_order = (places.len() - longest_increasing(&places)) as u32;
+        n_unreachable + self.n_wrong + n_not_gold + n_out_of_order
+    }
+}
+
+/// The length of the longest increasing subsequence (Fredman 1975).
+fn longest_increasing(values: &[usize]) -> usize {
+    // The least value that ends an increasing subsequence of each length.
+    let mut tails: Vec<usize> = Vec::new();
+    for &value in values {
+        let place = tails.partition_point(|&tail| tail < value);
+        match tails.get_mut(place) {
+            Some(tail) => *tail = value,
+            None => tails.push(value),
+        }
+    }
+    tails.len()
+}
+
+impl<S: OpeningSystem> Oracle<S> for PaperOracle {
+    fn for_gold(system: &S, gold: &ConstituentTree) -> Result<Self, Underivable> {
+        system.derive(gold)?;
+        let mut constituents = gold::constituents(system.label_table(), gold)?;
+        if S::AFTER_FIRST_CHILD {
+            // By the end of the first child; a constituent is opened after the openings inside that child. The list
+            // is in post-order, and sorting keeps it for equal keys.
+            constituents.sort_by_key(|g| g.first_end);
+        } else {
+            // Pre-order: of those that start together the largest first, and of equal spans the last in post-order.
+            constituents.reverse();
+            constituents.sort_by_key(|g| (g.left, std::cmp::Reverse(g.right)));
+        }
+        let is_built = vec![false; constituents.len()];
+        Ok(PaperOracle { gold: constituents.into(), is_built, n_wrong: 0 })
+    }
+
+    fn loss(&mut self, system: &S, forest: &Forest, state: &S::State) -> Option<u32> {
+        let view = system.view(state);
+        let next = view.next.index() as u32;
+        Some(self.count(forest, forest.chain(view.stack), next, S::AFTER_FIRST_CHILD))
+    }
+
+    fn optimal(
+        &mut self,
+        system: &S,
+        forest: &mut Forest,
+        state: &S::State,
+        legal: &ActionSet,
+        out: &mut ActionSet,
+    ) {
+        out.reset(system.n_actions());
+        let now = self.loss(system, forest, state).expect("defined everywhere");
+        let next = system.view(state).next.index() as u32;
+        // Openings that are not gold here all have the same loss: one of them is looked at.
+        let mut other = None;
+        let mut losses: Vec<(ActionId, u32)> = Vec::new();
+        let mut others: Vec<ActionId> = Vec::new();
+        let labels = (0..system.label_table().len()).map(LabelId::new);
+        let mut label_of = vec![None; system.n_actions()];
+        labels.for_each(|label| label_of[system.open(label).index()] = Some(label));
+        for action in legal.iter() {
+            let is_other = label_of[action.index()].is_some_and(|label| {
+                !self.gold.iter().any(|g| g.label == label && Self::index::<S>(g) == next)
+            });
+            if is_other {
+                others.push(action);
+                if other.is_none() {
+                    other = self.loss_after(system, forest, state, action);
+                }
+            } else {
+                losses.extend(self.loss_after(system, forest, state, action).map(|loss| (action, loss)));
+            }
+        }
+        losses.extend(others.iter().zip(other.into_iter().cycle()).map(|(&action, loss)| (action, loss)));
+        let least = losses.iter().map(|&(_, loss)| loss).min().unwrap_or(now);
+        losses.retain(|&(_, loss)| loss <= now.max(least));
+        losses.iter().for_each(|&(action, _)| out.insert(action));
+    }
+
+    fn advance(&mut self, system: &S, forest: &Forest, state: &S::State, action: ActionId) {
+        if !system.is_reduce(action) {
+            return;
+        }
+        let view = system.view(state);
+        let mut below = forest.chain(view.stack).skip_while(|&id| forest.node(id).kind != Kind::Opening);
+        let opening = *forest.node(below.next().expect("RE is legal only with an opening"));
+        // In-order, the opening's own left is that of the item below it; top-down it is where it was pushed.
+        let (left, right) = (opening.left.index() as u32, view.next.index() as u32);
+        let built = (0..self.gold.len()).find(|&i| {
+            let g = &self.gold[i];
+            !self.is_built[i] && (g.left, g.right, Some(g.label)) == (left, right, opening.label)
+        });
+        match built {
+            Some(i) => self.is_built[i] = true,
+            None => self.n_wrong += 1,
+        }
+    }
+}
