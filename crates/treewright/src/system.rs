@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::forest::{Forest, View};
-use crate::ids::ActionId;
+use crate::ids::{ActionId, LabelId};
 use crate::oracle::{Oracle, StaticOracle};
 use crate::sentence::Sentence;
 use crate::systems;
@@ -57,6 +57,11 @@ pub trait TransitionSystem: Serialize + DeserializeOwned + Send + Sync + 'static
 
     /// The action's name, for people, logs and golden tables.
     fn name(&self, action: ActionId) -> String;
+
+    /// The text of a label that a node of this system's forest has.
+    fn label(&self, label: LabelId) -> String {
+        format!("#{}", label.index())
+    }
 
     /// The initial configuration; clears the forest.
     fn start(&self, forest: &mut Forest, sentence: &Sentence) -> Self::State;

@@ -3,9 +3,11 @@
 
 mod compare;
 mod convert;
+mod derive;
 mod draw;
 mod eval;
 mod info;
+mod oracle;
 mod parse;
 mod scoring;
 mod stats;
@@ -29,6 +31,8 @@ pub enum Command {
     Draw(draw::DrawArgs),
     Eval(eval::EvalArgs),
     Compare(compare::CompareArgs),
+    Derive(derive::DeriveArgs),
+    Oracle(oracle::OracleArgs),
 }
 
 /// Runs one command.
@@ -42,5 +46,7 @@ pub fn run(command: Command) -> ExitCode {
         Command::Draw(args) => draw::run(&args),
         Command::Eval(args) => eval::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Derive(args) => derive::run(&args),
+        Command::Oracle(args) => oracle::run(&args),
     })
 }

@@ -85,6 +85,10 @@ impl TransitionSystem for ArcEager {
         self.relations.n_actions()
     }
 
+    fn label(&self, label: LabelId) -> String {
+        self.relations.label(label).to_owned()
+    }
+
     fn name(&self, action: ActionId) -> String {
         match action {
             SHIFT => "SHIFT".to_owned(),

@@ -72,6 +72,10 @@ impl TransitionSystem for ArcHybrid {
         self.relations.n_actions()
     }
 
+    fn label(&self, label: LabelId) -> String {
+        self.relations.label(label).to_owned()
+    }
+
     fn name(&self, action: ActionId) -> String {
         if action == SHIFT { "SHIFT".to_owned() } else { self.relations.name(action) }
     }

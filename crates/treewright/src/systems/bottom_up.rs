@@ -148,6 +148,10 @@ impl TransitionSystem for BottomUp {
         self.first_right() + self.symbols.len()
     }
 
+    fn label(&self, label: LabelId) -> String {
+        self.symbols.name(label).to_string()
+    }
+
     fn name(&self, action: ActionId) -> String {
         match self.action_of(action) {
             Action::Shift => "SHIFT".to_owned(),

@@ -173,6 +173,10 @@ impl TransitionSystem for BottomUp2n {
         self.first_pair(Side::Right) + self.pairs.len()
     }
 
+    fn label(&self, label: LabelId) -> String {
+        self.symbols.name(label).to_string()
+    }
+
     fn name(&self, action: ActionId) -> String {
         let name = |label| self.symbols.name(label);
         let letter = |side| if side == Side::Left { 'L' } else { 'R' };

@@ -117,6 +117,11 @@ impl Relations {
         action.index() < self.n_before + self.left.len()
     }
 
+    /// The text of a relation.
+    pub(super) fn label(&self, label: LabelId) -> &str {
+        &self.names[label.index()]
+    }
+
     /// The action's name: `LEFT-nsubj`, or just `LEFT` for the empty relation.
     pub(super) fn name(&self, action: ActionId) -> String {
         let (side, label) = match self.arc_action(action) {

@@ -121,6 +121,10 @@ impl TransitionSystem for InOrder {
         self.labels.len() + 3
     }
 
+    fn label(&self, label: LabelId) -> String {
+        self.labels.name(label).to_owned()
+    }
+
     fn name(&self, action: ActionId) -> String {
         match self.decode(action) {
             Action::Shift => "SH".to_owned(),

@@ -16,6 +16,7 @@ pub mod sr_cgap;
 pub mod sr_cswap;
 pub mod sr_gap;
 pub mod sr_swap;
+pub mod table;
 pub mod top_down;
 #[cfg(test)]
 pub(crate) mod trees;

@@ -170,6 +170,10 @@ impl TransitionSystem for SrGap {
         self.idle() + 1
     }
 
+    fn label(&self, label: LabelId) -> String {
+        self.symbols.name(label).to_string()
+    }
+
     fn name(&self, action: ActionId) -> String {
         match self.action_of(action) {
             Action::Shift => "SH".to_owned(),

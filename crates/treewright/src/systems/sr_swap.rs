@@ -162,6 +162,10 @@ impl<const COMPOUND: bool> TransitionSystem for Swap<COMPOUND> {
         self.first_left() + self.symbols.len()
     }
 
+    fn label(&self, label: LabelId) -> String {
+        self.symbols.name(label).to_string()
+    }
+
     fn name(&self, action: ActionId) -> String {
         match self.action_of(action) {
             Action::Shift => "SH".to_owned(),

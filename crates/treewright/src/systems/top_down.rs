@@ -113,6 +113,10 @@ impl TransitionSystem for TopDown {
         self.labels.len() + 2
     }
 
+    fn label(&self, label: LabelId) -> String {
+        self.labels.name(label).to_owned()
+    }
+
     fn name(&self, action: ActionId) -> String {
         match self.decode(action) {
             Action::Shift => "SH".to_owned(),

@@ -327,3 +327,36 @@ pub fn check_state<S, O>(
         );
     }
 }
+
+/// Walks at random to the end, with an oracle at hand in every configuration.
+pub fn random_walk<S, O>(
+    system: &S,
+    gold: &ConstituentTree,
+    rng: &mut Rng,
+    mut visit: impl FnMut(&mut Forest, &S::State, &mut O),
+) where
+    S: TransitionSystem<Tree = ConstituentTree>,
+    O: Oracle<S>,
+{
+    let mut forest = Forest::new();
+    let mut state = system.start(&mut forest, &laws::sentence(gold.n_tokens()));
+    let mut oracle = O::for_gold(system, gold).expect("a derivable tree");
+    let mut legal = ActionSet::default();
+    loop {
+        visit(&mut forest, &state, &mut oracle);
+        system.legal(&forest, &state, &mut legal);
+        if legal.is_empty() {
+            return;
+        }
+        // Half of the time a gold-like action, so that the walks do not drown in openings.
+        let action = if rng.below(2) == 0 {
+            let mut optimal = ActionSet::default();
+            oracle.optimal(system, &mut forest, &state, &legal, &mut optimal);
+            optimal.iter().nth(rng.below(optimal.len())).expect("there is one")
+        } else {
+            legal.iter().nth(rng.below(legal.len())).expect("within the set")
+        };
+        oracle.advance(system, &forest, &state, action);
+        state = system.apply(&mut forest, &state, action);
+    }
+}

@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::sentence::Sentence;
 use crate::system::Underivable;
-use crate::tree::{BinaryTree, ConstituentTree, DependencyTree, HeadRules, Tree, TreeBuilder, binarize};
+use crate::tree::unary::{collapse_where, expand_unary};
+use crate::tree::{
+    BinaryTree, Child, ConstituentTree, DependencyTree, HeadRules, Tree, TreeBuilder, binarize_with_heads,
+};
 
 /// What is done to treebank trees before a system sees them; stored in the model, because parses are restored by it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,11 +81,18 @@ impl ParserTree for ConstituentTree {
 impl ParserTree for BinaryTree {
     fn prepare(tree: &Tree, sentence: &Sentence, preparer: &Preparer) -> Result<Self, Underivable> {
         let tree = without_edges(constituents(tree)?);
-        Ok(binarize(&tree, sentence, &preparer.head_rules, preparer.markov_order))
+        // Heads are found in the tree as it is: the rules do not know joined labels. A joined node has the children of
+        // the lowest node of its chain, which in post-order comes first.
+        let heads = preparer.head_rules.heads(&tree, sentence);
+        let merged = joined_nodes(&tree, preparer.unaries);
+        let is_lowest = |i: usize| i == 0 || !merged[i - 1];
+        let heads: Vec<usize> = (0..tree.n_nodes()).filter(|&i| is_lowest(i)).map(|i| heads[i]).collect();
+        let joined = collapse_where(&tree, &merged);
+        Ok(binarize_with_heads(&joined, sentence, &heads, preparer.markov_order))
     }
 
     fn restore(self) -> Tree {
-        Tree::Constituent(self.unbinarize())
+        Tree::Constituent(expand_unary(&self.unbinarize()))
     }
 }
 
@@ -107,6 +117,21 @@ fn constituents(tree: &Tree) -> Result<&ConstituentTree, Underivable> {
     }
 }
 
+/// The nodes that are joined with their parents. Labels are protected even where none is.
+fn joined_nodes(tree: &ConstituentTree, unaries: Unaries) -> Vec<bool> {
+    let mut joined = vec![false; tree.n_nodes()];
+    for (id, _) in tree.nodes() {
+        if let &[Child::Node(only)] = tree.children(id) {
+            joined[only.index()] = match unaries {
+                Unaries::Keep => false,
+                Unaries::One => tree.children(only).len() == 1,
+                Unaries::AboveWords => true,
+            };
+        }
+    }
+    joined
+}
+
 /// The same constituents without edge labels and secondary edges.
 fn without_edges(tree: &ConstituentTree) -> ConstituentTree {
     if !tree.has_edges() && tree.secondary_edges().is_empty() {
@@ -128,7 +153,8 @@ fn without_edges(tree: &ConstituentTree) -> ConstituentTree {
 mod tests {
     use super::*;
     use crate::ids::TokenIdx;
-    use crate::tree::Child;
+    use crate::systems::trees;
+    use crate::tree::BinaryKind;
 
     #[test]
     fn edge_labels_and_secondary_edges_go_and_nothing_else() {
@@ -154,5 +180,27 @@ mod tests {
         let tree = Tree::from(DependencyTree::from_heads([None]));
         assert!(ConstituentTree::prepare(&tree, &Sentence::default(), &preparer).is_err());
         assert!(DependencyTree::prepare(&tree, &Sentence::default(), &preparer).is_ok());
+    }
+
+    #[track_caller]
+    fn check_unaries(tree: &str, unaries: Unaries, expected: &[&str]) {
+        let tree = Tree::from(trees::tree(tree));
+        let preparer = Preparer::new(&Preparation::default(), unaries).unwrap();
+        let sentence = crate::laws::sentence(3);
+        let binary = BinaryTree::prepare(&tree, &sentence, &preparer).unwrap();
+        let unary = |node: &&crate::tree::BinaryNode| matches!(node.kind, BinaryKind::Unary(_));
+        let found: Vec<_> =
+            binary.nodes().map(|(_, node)| node).filter(unary).map(|n| n.label.clone()).collect();
+        assert_eq!(found, expected);
+        assert_eq!(binary.restore(), tree);
+    }
+
+    #[test]
+    fn unary_chains_are_joined_as_far_as_the_system_asks() {
+        let tree = "(A (B+ (C (D (E w0)) w1 w2)))";
+        check_unaries(tree, Unaries::Keep, &["E", "D", "B\\+", "A"]);
+        check_unaries(tree, Unaries::One, &["D+E", "A+B\\+"]);
+        check_unaries(tree, Unaries::AboveWords, &["D+E"]);
+        check_unaries("(A (B (C w0)))", Unaries::AboveWords, &["A+B+C"]);
     }
 }

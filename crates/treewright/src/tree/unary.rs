@@ -23,7 +23,11 @@ fn merged_with_parent(tree: &ConstituentTree, keep_root: bool) -> Vec<bool> {
 
 /// Joins every unary chain into one node. With `keep_root` the root stays a node of its own (`TOP` over `S`).
 pub fn collapse_unary(tree: &ConstituentTree, keep_root: bool) -> ConstituentTree {
-    let merged = merged_with_parent(tree, keep_root);
+    collapse_where(tree, &merged_with_parent(tree, keep_root))
+}
+
+/// Joins the nodes that are marked, each the only child of its parent, with their parents.
+pub(crate) fn collapse_where(tree: &ConstituentTree, merged: &[bool]) -> ConstituentTree {
     // In post-order the only child of a node stands right before it, so a chain is a run of merged nodes before its
     // top.
     let mut tops = tree.clone();

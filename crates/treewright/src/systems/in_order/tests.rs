@@ -3,6 +3,7 @@
 use super::*;
 use crate::laws;
 use crate::rng::Rng;
+use crate::systems::paper::PaperOracle;
 use crate::systems::trees;
 
 fn system(max_unary: u32) -> InOrder {
@@ -95,14 +96,83 @@ fn check_exact(gold: &ConstituentTree, max_unary: u32) -> usize {
 
 #[test]
 fn the_oracle_is_exact_on_small_trees() {
-    let mut rng = Rng::new(5);
     let mut checked = 0;
     for gold in trees::all(1, 2).iter().chain(&trees::all(2, 1)) {
         checked += check_exact(gold, longest_gold_chain(gold) + 2);
     }
-    println!("{checked} configurations");
-    for _ in 0..10 {
-        checked += check_exact(&trees::random(&mut rng, 3, 1), 3);
+    assert!(checked > 900, "{checked} configurations");
+}
+
+#[test]
+fn the_search_over_finished_trees_agrees() {
+    let gold = trees::tree("(A w0)");
+    let system = system(3);
+    let checked = laws::oracle_is_exact(
+        &system,
+        &DynamicOracle::for_gold(&system, &gold).unwrap(),
+        gold.n_tokens(),
+        &|tree| trees::loss(tree, &gold),
+        &|_, state| flags(state).to_vec(),
+        |_, state| is_free(state, &gold, 3),
+    );
+    assert!(checked > 3, "{checked} configurations");
+}
+
+#[test]
+fn the_oracle_is_exact_on_some_larger_trees() {
+    let mut rng = Rng::new(5);
+    for (n, count) in [(3, 4), (4, 1)] {
+        let mut golds = std::iter::repeat_with(|| trees::random(&mut rng, n, 1))
+            .filter(|gold| longest_gold_chain(gold) == 1);
+        for gold in golds.by_ref().take(count) {
+            check_exact(&gold, 3);
+        }
     }
-    println!("{checked} configurations");
+}
+
+#[test]
+fn the_oracle_is_exact_near_the_end_of_random_walks() {
+    let mut rng = Rng::new(8);
+    for round in 0..10 {
+        let n = 4 + round % 5;
+        // Without unaries in gold the limit can be low, and the search ends soon.
+        let gold = trees::random(&mut rng, n, 0);
+        let max_unary = longest_gold_chain(&gold) + 2;
+        let system = system(max_unary);
+        let mut search = trees::Search::new(&system, system.labels(), &gold, &flags);
+        trees::random_walk::<_, DynamicOracle>(&system, &gold, &mut rng, |forest, state, oracle| {
+            let words_left = n - state.next.index();
+            if words_left + state.n_open as usize <= 3 && is_free(state, &gold, max_unary) {
+                trees::check_state(&system, &mut search, forest, state, oracle);
+            }
+        });
+    }
+}
+
+#[track_caller]
+fn check_printed(gold: &str, actions: &str, printed: u32, truth: u32) {
+    let gold = trees::tree(gold);
+    let system = InOrder::with_labels(trees::LABELS.into_iter().collect(), None);
+    let mut forest = Forest::new();
+    let mut state = system.start(&mut forest, &laws::sentence(gold.n_tokens()));
+    let mut paper: PaperOracle = Oracle::for_gold(&system, &gold).unwrap();
+    let mut exact = DynamicOracle::for_gold(&system, &gold).unwrap();
+    for name in actions.split_whitespace() {
+        let action = system.action(name).unwrap();
+        paper.advance(&system, &forest, &state, action);
+        exact.advance(&system, &forest, &state, action);
+        state = system.apply(&mut forest, &state, action);
+    }
+    assert_eq!(paper.loss(&system, &forest, &state), Some(printed), "printed");
+    assert_eq!(exact.loss(&system, &forest, &state), Some(truth), "true");
+}
+
+#[test]
+fn the_printed_loss_differs_from_the_true_one_where_it_is_known_to() {
+    check_printed("(B (A w0) w1)", "SH NT-B", 0, 1);
+    // An opening that becomes gold, but not by the index it has in the gold derivation.
+    check_printed("(A w0 w1 w2)", "SH NT-B SH SH RE NT-A", 2, 1);
+    check_printed("(A w0 w1 w2)", "SH NT-B RE NT-B SH SH RE NT-A", 3, 2);
+    // On the gold path both are 0.
+    check_printed("(B (A w0) w1)", "SH NT-A RE NT-B SH RE FI", 0, 0);
 }

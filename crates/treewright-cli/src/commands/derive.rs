@@ -1,0 +1,307 @@
+//! `treewright derive`: the action sequences of a treebank's trees, and how long they are.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use treewright::ids::ActionId;
+use treewright::system::{Registered, SystemOptions, SystemTag, SystemVisitor};
+use treewright::systems::table::{aligned, table};
+use treewright::tree::{ParserTree, Preparation, Preparer};
+use treewright::treebank::Entry;
+use treewright::{Code, Error, Result};
+
+use crate::io::{Output, ReadArgs, Skipping, for_each_entry, shown_name};
+
+/// Print the action sequence of every tree, or statistics of the derivations
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  treewright derive --system in-order wsj.mrg
+  treewright derive --system arc-hybrid-swap ewt.conllu --format table --sentence 3
+  treewright derive --system sr-gap,sr-cgap,sr-swap,sr-cswap alpino.export --head-rules dutch --stats
+
+With --format text there is one line for each sentence; it is empty where the system cannot derive the tree (a
+non-projective tree with arc-hybrid, a discontinuous one with in-order). Such sentences are reported on stderr by
+their number and counted; they do not change the exit code.")]
+pub struct DeriveArgs {
+    /// The treebank (`-` for stdin)
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<String>,
+
+    /// The transition system; with --stats several, with commas between them
+    #[arg(long, value_name = "SYSTEM", required = true, value_delimiter = ',')]
+    system: Vec<SystemTag>,
+
+    /// One line a sentence, one JSON object a line, or every step with stack and buffer
+    #[arg(long, value_enum, default_value_t = Form::Text)]
+    format: Form,
+
+    /// Lengths, gaps and swaps of the derivations instead of the derivations
+    #[arg(long)]
+    stats: bool,
+
+    /// The figures of --stats as JSON
+    #[arg(long, requires = "stats")]
+    json: bool,
+
+    /// Only this sentence, from 1
+    #[arg(long, value_name = "N", conflicts_with = "stats")]
+    sentence: Option<usize>,
+
+    /// Head rules for binary systems: collins, german, dutch, leftmost or rightmost
+    #[arg(long, value_name = "NAME", default_value = "collins")]
+    head_rules: String,
+
+    /// Sisters that a temporary symbol remembers (binary systems)
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    markov_order: usize,
+
+    /// Write here instead of to stdout
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<String>,
+
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    Text,
+    Jsonl,
+    Table,
+}
+
+pub fn run(args: &DeriveArgs) -> Result<ExitCode> {
+    if args.system.len() > 1 && !args.stats {
+        let message = "several systems side by side need --stats";
+        return Err(Error::new(Code::WrongTreeKind, 0, 0, message));
+    }
+    let mut skipping = Skipping::new(args.read.on_error);
+    let mut entries = Vec::new();
+    for_each_entry(&args.files, &args.read, &mut skipping, |entry, _| {
+        entries.push(entry);
+        Ok(())
+    })?;
+    let mut output = Output::create(args.output.as_deref())?;
+    if args.stats {
+        let mut all = Vec::new();
+        for &tag in &args.system {
+            all.push((tag, tag.visit(Count { args, entries: &entries })?));
+        }
+        let text = if args.json { figures_as_json(&all) } else { figures_as_table(&all) };
+        output.write_all(text.as_bytes())?;
+    } else {
+        args.system[0].visit(Print { args, entries: &entries, output: &mut output })?;
+    }
+    output.finish()?;
+    Ok(skipping.report())
+}
+
+/// Derives every tree and calls `each` with the sentence's number from 0, the system and the derivation. Reports the
+/// trees that cannot be derived.
+fn derivations<S: Registered>(
+    args: &DeriveArgs,
+    entries: &[Entry],
+    mut each: impl FnMut(usize, &S, Result<&[ActionId], &str>) -> Result<()>,
+) -> Result<()> {
+    let preparation = Preparation { head_rules: args.head_rules.clone(), markov_order: args.markov_order };
+    let preparer = Preparer::new(&preparation, S::UNARIES)?;
+    let trees: Vec<Result<S::Tree, String>> = entries
+        .iter()
+        .map(|entry| {
+            let tree = entry.tree.as_ref().ok_or("it has no tree")?;
+            S::Tree::prepare(tree, &entry.sentence, &preparer).map_err(|why| why.to_string())
+        })
+        .collect();
+    // Trees with several roots are what the treebank says; a single root is for parsing.
+    let options = SystemOptions { single_root: !args.read.many_roots, ..SystemOptions::default() };
+    let system = S::from_trees(trees.iter().filter_map(|tree| tree.as_ref().ok()), &options);
+    let mut n_underivable = 0;
+    for (i, tree) in trees.iter().enumerate() {
+        if args.sentence.is_some_and(|number| number != i + 1) {
+            continue;
+        }
+        let derived = match tree {
+            Ok(tree) => system.derive(tree).map_err(|why| why.to_string()),
+            Err(why) => Err(why.clone()),
+        };
+        if let Err(why) = &derived {
+            n_underivable += 1;
+            let file = if args.files.len() == 1 { shown_name(&args.files[0]) } else { "" };
+            let error = Error::new(Code::Underivable, 0, 0, format!("{} cannot derive it: {why}", S::TAG));
+            eprintln!("{}", error.in_file(file).in_sentence(i + 1).to_string().trim_start());
+        }
+        each(i, &system, derived.as_deref().map_err(String::as_str))?;
+    }
+    if n_underivable > 0 {
+        eprintln!("{} cannot derive {n_underivable} of {} trees", S::TAG, entries.len());
+    }
+    Ok(())
+}
+
+struct Print<'a> {
+    args: &'a DeriveArgs,
+    entries: &'a [Entry],
+    output: &'a mut Output,
+}
+
+impl SystemVisitor for Print<'_> {
+    type Output = Result<()>;
+
+    fn visit<S: Registered>(self) -> Result<()> {
+        let Print { args, entries, output } = self;
+        let mut line = String::new();
+        derivations::<S>(args, entries, |i, system, derived| {
+            line.clear();
+            match (args.format, derived) {
+                (Form::Text, Ok(actions)) => {
+                    for (k, &action) in actions.iter().enumerate() {
+                        if k > 0 {
+                            line.push(' ');
+                        }
+                        line.push_str(&system.name(action));
+                    }
+                    line.push('\n');
+                }
+                (Form::Text, Err(_)) => line.push('\n'),
+                (Form::Jsonl, derived) => {
+                    let sentence = &entries[i].sentence;
+                    let mut object = json!({ "sentence": i + 1, "tokens": sentence.len() });
+                    if !sentence.id.is_empty() {
+                        object["id"] = json!(sentence.id.as_str());
+                    }
+                    match derived {
+                        Ok(actions) => {
+                            object["actions"] = actions.iter().map(|&action| system.name(action)).collect();
+                        }
+                        Err(why) => object["error"] = json!(why),
+                    }
+                    line.push_str(&object.to_string());
+                    line.push('\n');
+                }
+                (Form::Table, Ok(actions)) => {
+                    line.push_str(&format!("Sentence {}\n", i + 1));
+                    line.push_str(&table(system, &entries[i].sentence, actions));
+                    line.push('\n');
+                }
+                (Form::Table, Err(why)) => line.push_str(&format!("Sentence {}\n{why}\n\n", i + 1)),
+            }
+            output.write_all(line.as_bytes())?;
+            Ok(())
+        })
+    }
+}
+
+/// The figures of paper 004's table 6, for one system.
+#[derive(Clone, Copy, Debug, Default)]
+struct Figures {
+    derived: usize,
+    underivable: usize,
+    longest: usize,
+    /// Words of the sentence with the longest derivation.
+    longest_n: usize,
+    moves: usize,
+    max_run: usize,
+    steps: usize,
+    /// The sum over sentences of derivation length / n.
+    ratios: f64,
+    tokens: usize,
+}
+
+/// How many items a compound or single gap or swap passes over; none for other actions.
+fn n_moved(name: &str) -> usize {
+    let (kind, rest) = name.split_once(['-', '_']).unwrap_or((name, ""));
+    match kind {
+        "GAP" | "SWAP" => rest.parse().unwrap_or(1),
+        _ => 0,
+    }
+}
+
+struct Count<'a> {
+    args: &'a DeriveArgs,
+    entries: &'a [Entry],
+}
+
+impl SystemVisitor for Count<'_> {
+    type Output = Result<Figures>;
+
+    fn visit<S: Registered>(self) -> Result<Figures> {
+        let mut figures = Figures::default();
+        // Names are looked at once for each action, not once for each step.
+        let mut moved: Vec<usize> = Vec::new();
+        derivations::<S>(self.args, self.entries, |i, system, derived| {
+            let Ok(actions) = derived else {
+                figures.underivable += 1;
+                return Ok(());
+            };
+            if moved.is_empty() {
+                moved.extend((0..system.n_actions()).map(|a| n_moved(&system.name(ActionId::new(a)))));
+            }
+            let n = self.entries[i].sentence.len();
+            figures.derived += 1;
+            figures.tokens += n;
+            figures.steps += actions.len();
+            figures.ratios += actions.len() as f64 / n.max(1) as f64;
+            if actions.len() > figures.longest {
+                (figures.longest, figures.longest_n) = (actions.len(), n);
+            }
+            let mut run = 0;
+            for action in actions {
+                let count = moved[action.index()];
+                figures.moves += count;
+                run = if count > 0 { run + count } else { 0 };
+                figures.max_run = figures.max_run.max(run);
+            }
+            Ok(())
+        })?;
+        Ok(figures)
+    }
+}
+
+impl Figures {
+    fn per_token(&self) -> f64 {
+        self.steps as f64 / self.tokens.max(1) as f64
+    }
+
+    fn per_sentence(&self) -> f64 {
+        self.ratios / self.derived.max(1) as f64
+    }
+}
+
+fn figures_as_table(all: &[(SystemTag, Figures)]) -> String {
+    let mut rows = vec![vec![String::new()]];
+    rows[0].extend(all.iter().map(|(tag, _)| tag.to_string()));
+    let mut row = |name: &str, figure: &dyn Fn(&Figures) -> String| {
+        let mut cells = vec![name.to_owned()];
+        cells.extend(all.iter().map(|(_, figures)| figure(figures)));
+        rows.push(cells);
+    };
+    row("Trees derived", &|f| f.derived.to_string());
+    row("Trees not derivable", &|f| f.underivable.to_string());
+    row("Longest derivation", &|f| format!("{} (n = {})", f.longest, f.longest_n));
+    row("Total number of gaps/swaps", &|f| f.moves.to_string());
+    row("Max consecutive gaps/swaps", &|f| f.max_run.to_string());
+    row("Avg. deriv. length wrt n", &|f| format!("{:.2}n", f.per_sentence()));
+    row("Steps per token", &|f| format!("{:.2}", f.per_token()));
+    aligned(&rows)
+}
+
+fn figures_as_json(all: &[(SystemTag, Figures)]) -> String {
+    let figures = all.iter().map(|(tag, f)| {
+        let figures = json!({
+            "derived": f.derived,
+            "underivable": f.underivable,
+            "longest": f.longest,
+            "longest_n": f.longest_n,
+            "gaps_or_swaps": f.moves,
+            "max_consecutive": f.max_run,
+            "average_length_per_n": f.per_sentence(),
+            "steps_per_token": f.per_token(),
+        });
+        (tag.name().to_owned(), figures)
+    });
+    let figures: serde_json::Map<String, serde_json::Value> = figures.collect();
+    format!("{}\n", serde_json::Value::Object(figures))
+}

@@ -1,0 +1,275 @@
+//! `treewright oracle`: the loss of a configuration and of every legal action, for people and for programs.
+
+mod gold;
+
+use std::io::{self, BufRead, Write};
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::{Value, json};
+use treewright::forest::Forest;
+use treewright::oracle::{AnyOracle, Oracle, OracleKind};
+use treewright::system::{ActionSet, Registered, SystemTag};
+use treewright::systems::table::{aligned, configuration};
+use treewright::{Code, Error, Result, Sentence};
+
+/// Show the loss of a configuration and the cost of every legal action
+///
+/// The loss is the smallest number of wrong and missing constituents (or wrong heads) that any parse reachable from
+/// the configuration has. An action costs what it adds to the loss; the optimal actions cost nothing.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  treewright oracle --system in-order --gold '(S (NP w0 w1) (VP w2))' --actions 'SH NT-S'
+  treewright oracle --system arc-hybrid-swap --gold '3 4 2' --actions 'SHIFT SHIFT'
+  echo '{\"gold\": \"(A (B w0) w1)\", \"prefix\": [\"SH\"]}' | treewright oracle --system in-order --jsonl
+
+Gold trees: for top-down, in-order and the bottom-up systems a bracketing whose leaves are bare words or (TAG word);
+for the sr- systems a discbracket, (A (B 0=w0 2=w2) 1=w1); for dependencies the heads, from 1, with n+1 (or 0) for
+the root. Is X in (X word) a tag or a constituent? A constituent if some word of the tree stands without brackets
+of its own, if X is among the labels given or opened by the actions, or if the words are just w0, w1, ..; a tag
+otherwise; --bare-words and --tags decide it.
+
+As JSON, an input line is {\"gold\": .., \"prefix\": [..], \"labels\": [..]}, or {\"heads\": [..], \"labels\": [..],
+\"single_root\": true, \"prefix\": [..]}, where the labels are those the system has beside the gold tree's, or the
+relations of the words. An output line is {\"loss\": 2, \"finished\": false, \"actions\": [[\"SH\", 2], ..],
+\"optimal\": [\"SH\"]}, with the loss after each action, or {\"error\": ..}.")]
+pub struct OracleArgs {
+    /// The transition system
+    #[arg(long, value_name = "SYSTEM")]
+    system: SystemTag,
+
+    /// static, dynamic (exact) or paper (the loss as printed) [default: dynamic where there is one]
+    #[arg(long, value_name = "ORACLE")]
+    oracle: Option<OracleKind>,
+
+    /// The gold tree
+    #[arg(long, value_name = "TREE", required_unless_present = "jsonl", conflicts_with = "jsonl")]
+    gold: Option<String>,
+
+    /// The actions taken so far, with spaces between them
+    #[arg(long, value_name = "ACTIONS", default_value = "", conflicts_with = "jsonl")]
+    actions: String,
+
+    /// Further labels of the system, with commas between them; for dependencies, the relations of the words
+    #[arg(long, value_name = "LABELS", value_delimiter = ',', conflicts_with = "jsonl")]
+    labels: Vec<String>,
+
+    /// Read one JSON object a line from stdin, write one a line
+    #[arg(long)]
+    jsonl: bool,
+
+    /// The one temporary symbol of the sr- systems, such as `X:` [default: one for each label]
+    #[arg(long, value_name = "SYMBOL")]
+    temporary: Option<String>,
+
+    /// Limit unary chains (in-order) or openings in a row (top-down) [default: no limit]
+    #[arg(long, value_name = "N")]
+    max_unary: Option<u32>,
+
+    /// Several words may hang from the root
+    #[arg(long)]
+    many_roots: bool,
+
+    /// Is X in (X word) a constituent above a word?
+    #[arg(long, conflicts_with = "tags")]
+    bare_words: bool,
+
+    /// Is X in (X word) always a tag?
+    #[arg(long)]
+    tags: bool,
+}
+
+/// What one query asks, as text.
+#[derive(Default)]
+struct Query {
+    /// A bracketing, or nothing.
+    gold: String,
+    /// Heads from 1, for dependencies.
+    heads: Vec<usize>,
+    prefix: Vec<String>,
+    labels: Vec<String>,
+    single_root: bool,
+}
+
+/// What the oracle says.
+struct Answer {
+    loss: Option<u32>,
+    is_finished: bool,
+    actions: Vec<(String, Option<u32>)>,
+    optimal: Vec<String>,
+    /// Stack, deque and buffer.
+    shown: Vec<(&'static str, String)>,
+}
+
+pub fn run(args: &OracleArgs) -> Result<ExitCode> {
+    struct Kinds;
+    impl treewright::system::SystemVisitor for Kinds {
+        type Output = (bool, bool);
+        fn visit<S: Registered>(self) -> (bool, bool) {
+            (S::HAS_DYNAMIC, S::HAS_PAPER)
+        }
+    }
+    let (has_dynamic, has_paper) = args.system.visit(Kinds);
+    let kind = match args.oracle {
+        None if has_dynamic => OracleKind::Dynamic,
+        None => OracleKind::Static,
+        Some(OracleKind::Dynamic) if !has_dynamic => return Err(lacking(args.system, OracleKind::Dynamic)),
+        Some(OracleKind::Paper) if !has_paper => return Err(lacking(args.system, OracleKind::Paper)),
+        Some(kind) => kind,
+    };
+    if args.jsonl { answer_lines(args, kind) } else { answer_one(args, kind) }
+}
+
+fn lacking(system: SystemTag, kind: OracleKind) -> Error {
+    Error::new(Code::Underivable, 0, 0, format!("{system} has no {kind} oracle"))
+}
+
+fn answer_lines(args: &OracleArgs, kind: OracleKind) -> Result<ExitCode> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    for line in io::stdin().lock().lines() {
+        let line = line?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let answer = query(&line).and_then(|query| gold::answer(args, kind, &query));
+        let answer = match answer {
+            Ok(answer) => json!({
+                "loss": answer.loss,
+                "finished": answer.is_finished,
+                "actions": answer.actions,
+                "optimal": answer.optimal,
+            }),
+            Err(why) => json!({ "error": why }),
+        };
+        serde_json::to_writer(&mut out, &answer).map_err(io::Error::from)?;
+        out.write_all(b"\n")?;
+        // A program that asks line by line waits for the answer.
+        out.flush()?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads one line.
+fn query(line: &str) -> Result<Query, String> {
+    let value: Value = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
+    let object = value.as_object().ok_or("not a JSON object")?;
+    let mut query = Query { single_root: true, ..Query::default() };
+    for (key, value) in object {
+        let wrong = |expected: &str| format!("{key:?} should be {expected}, not {value}");
+        let texts = || {
+            let items = value.as_array().and_then(|items| items.iter().map(Value::as_str).collect());
+            items.map(|items: Vec<&str>| items.into_iter().map(str::to_owned).collect())
+        };
+        match key.as_str() {
+            "gold" => value.as_str().ok_or_else(|| wrong("a tree"))?.clone_into(&mut query.gold),
+            "heads" => {
+                let heads = value.as_array().map(|heads| heads.iter().map(Value::as_u64).collect());
+                let heads: Option<Vec<u64>> = heads.flatten();
+                let heads = heads.ok_or_else(|| wrong("a list of numbers"))?;
+                query.heads = heads.into_iter().map(|head| head as usize).collect();
+            }
+            "prefix" => query.prefix = texts().ok_or_else(|| wrong("a list of actions"))?,
+            "labels" => query.labels = texts().ok_or_else(|| wrong("a list of labels"))?,
+            "single_root" => query.single_root = value.as_bool().ok_or_else(|| wrong("true or false"))?,
+            // Whatever else a program keeps with its queries is its own business.
+            _ => {}
+        }
+    }
+    Ok(query)
+}
+
+fn answer_one(args: &OracleArgs, kind: OracleKind) -> Result<ExitCode> {
+    let gold = args.gold.clone().unwrap_or_default();
+    let heads: Option<Vec<usize>> = gold.split_whitespace().map(|head| head.parse().ok()).collect();
+    let query = Query {
+        heads: heads.unwrap_or_default(),
+        gold,
+        prefix: args.actions.split_whitespace().map(str::to_owned).collect(),
+        labels: args.labels.clone(),
+        single_root: !args.many_roots,
+    };
+    let answer = gold::answer(args, kind, &query).map_err(|why| Error::new(Code::Underivable, 0, 0, why))?;
+    let mut rows: Vec<Vec<String>> =
+        answer.shown.iter().map(|(name, text)| vec![(*name).to_owned(), text.clone()]).collect();
+    let number = |loss: Option<u32>| loss.map_or_else(|| "-".to_owned(), |loss| loss.to_string());
+    rows.push(vec!["Loss".to_owned(), format!("{} ({kind} oracle)", number(answer.loss))]);
+    let mut out = io::stdout().lock();
+    out.write_all(aligned(&rows).as_bytes())?;
+    if answer.is_finished {
+        writeln!(out, "The parse is finished.")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut rows = vec![["Action", "Cost", "Loss after", ""].map(str::to_owned).to_vec()];
+    for (name, after) in &answer.actions {
+        let cost = after.zip(answer.loss).map(|(after, now)| i64::from(after) - i64::from(now));
+        let cost = cost.map_or_else(|| "-".to_owned(), |cost| cost.to_string());
+        let mark = if answer.optimal.contains(name) { "optimal" } else { "" };
+        rows.push(vec![name.clone(), cost, number(*after), mark.to_owned()]);
+    }
+    writeln!(out)?;
+    out.write_all(aligned(&rows).as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Follows the prefix and asks the oracle.
+fn ask<S: Registered>(
+    system: &S,
+    kind: OracleKind,
+    sentence: &Sentence,
+    gold: &S::Tree,
+    prefix: &[String],
+) -> Result<Answer, String> {
+    let mut oracle: AnyOracle<S> = AnyOracle::new(kind, system, gold)
+        .map_err(|why| format!("the gold tree cannot be derived: {why}"))?;
+    let mut forest = Forest::new();
+    let mut state = system.start(&mut forest, sentence);
+    let mut legal = ActionSet::new(system.n_actions());
+    let list = |actions: &ActionSet| actions.iter().map(|a| system.name(a)).collect::<Vec<_>>().join(" ");
+    for (i, name) in prefix.iter().enumerate() {
+        let place = i + 1;
+        if system.is_final(&forest, &state) {
+            return Err(format!("action {place}, {name}, is illegal: the parse is finished before it"));
+        }
+        system.legal(&forest, &state, &mut legal);
+        let all = legal.clone();
+        oracle.restrict(system, &forest, &state, &mut legal);
+        let Some(action) = system.action(name) else {
+            return Err(format!("action {place}, {name}, is unknown; legal here: {}", list(&legal)));
+        };
+        if !legal.contains(action) {
+            let why = if all.contains(action) {
+                "training does not allow it here, because SWAP is taken when it is needed and only then"
+            } else {
+                gold::legality(S::TAG, name)
+            };
+            let legal = list(&legal);
+            return Err(format!("action {place}, {name}, is illegal: {why}; legal here: {legal}"));
+        }
+        oracle.advance(system, &forest, &state, action);
+        state = system.apply(&mut forest, &state, action);
+    }
+    let shown = configuration(system, &forest, &state, sentence);
+    let mut answer = Answer {
+        loss: oracle.loss(system, &forest, &state),
+        is_finished: system.is_final(&forest, &state),
+        actions: Vec::new(),
+        optimal: Vec::new(),
+        shown: vec![("Stack", shown.stack)],
+    };
+    answer.shown.extend(shown.deque.map(|deque| ("Deque", deque)));
+    answer.shown.push(("Buffer", shown.buffer));
+    if !answer.is_finished {
+        system.legal(&forest, &state, &mut legal);
+        oracle.restrict(system, &forest, &state, &mut legal);
+        let mut optimal = ActionSet::new(system.n_actions());
+        oracle.optimal(system, &mut forest, &state, &legal, &mut optimal);
+        for action in legal.iter() {
+            answer
+                .actions
+                .push((system.name(action), oracle.loss_after(system, &mut forest, &state, action)));
+        }
+        answer.optimal = optimal.iter().map(|action| system.name(action)).collect();
+    }
+    Ok(answer)
+}

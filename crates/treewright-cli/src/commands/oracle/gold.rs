@@ -1,0 +1,230 @@
+//! Gold trees from text, and the system for each.
+
+use std::sync::Arc;
+
+use treewright::oracle::OracleKind;
+use treewright::system::{Registered, SystemOptions, SystemTag, TransitionSystem};
+use treewright::systems::{
+    Labels, arc_eager, arc_hybrid, arc_hybrid_swap, arc_standard_swap, in_order, sr_gap, top_down,
+};
+use treewright::tree::{ConstituentTree, ParserTree, Preparation, Preparer, Tree};
+use treewright::treebank::{self, Entry, Format, ReadOptions};
+use treewright::{DependencyTree, Sentence, Str, Token};
+
+use super::{Answer, OracleArgs, Query, ask};
+
+/// Makes the system for a query and asks its oracle.
+pub(super) fn answer(args: &OracleArgs, kind: OracleKind, query: &Query) -> Result<Answer, String> {
+    match args.system {
+        SystemTag::TopDown => {
+            let (entry, tree, labels) = constituents(args, query, Format::Ptb)?;
+            let system = top_down::TopDown::with_labels(labels, args.max_unary);
+            ask(&system, kind, &entry.sentence, &tree, &query.prefix)
+        }
+        SystemTag::InOrder => {
+            let (entry, tree, labels) = constituents(args, query, Format::Ptb)?;
+            let system = in_order::InOrder::with_labels(labels, args.max_unary);
+            ask(&system, kind, &entry.sentence, &tree, &query.prefix)
+        }
+        SystemTag::SrGap => {
+            let (entry, tree, labels) = constituents(args, query, Format::Discbracket)?;
+            let gold = prepared::<sr_gap::SrGap>(&entry, &tree)?;
+            // Labels of unary chains are joined, so they are taken from the prepared tree.
+            let root = gold.node(gold.root()).label.clone();
+            let mut inner: Vec<&str> = Vec::new();
+            for (id, node) in gold.nodes() {
+                if id != gold.root() && !node.is_temporary {
+                    inner.push(&node.label);
+                }
+            }
+            // An axiom stands inside trees only if gold has it there.
+            inner.extend(query.labels.iter().map(String::as_str).filter(|label| *label != root.as_str()));
+            let temporaries: Vec<String> = match &args.temporary {
+                Some(symbol) => vec![symbol.clone()],
+                None => labels.iter().map(|label| format!("{label}:")).collect(),
+            };
+            let temporaries = temporaries.iter().map(String::as_str);
+            let system = sr_gap::SrGap::with_labels(inner, temporaries, [root.as_str()]);
+            ask(&system, kind, &entry.sentence, &gold, &query.prefix)
+        }
+        SystemTag::ArcHybrid => dependencies(kind, query, arc_hybrid::ArcHybrid::with_labels),
+        SystemTag::ArcHybridSwap => dependencies(kind, query, arc_hybrid_swap::ArcHybridSwap::with_labels),
+        SystemTag::ArcStandardSwap => {
+            dependencies(kind, query, arc_standard_swap::ArcStandardSwap::with_labels)
+        }
+        SystemTag::ArcEager => dependencies(kind, query, arc_eager::ArcEager::with_labels),
+        tag => {
+            let format = if tag.name().starts_with("sr-") { Format::Discbracket } else { Format::Ptb };
+            let (entry, tree, _) = constituents(args, query, format)?;
+            tag.visit(FromGold { kind, query, entry: &entry, tree: &tree })
+        }
+    }
+}
+
+/// The systems without an exact oracle: their tables come from the gold tree alone.
+struct FromGold<'a> {
+    kind: OracleKind,
+    query: &'a Query,
+    entry: &'a Entry,
+    tree: &'a ConstituentTree,
+}
+
+impl treewright::system::SystemVisitor for FromGold<'_> {
+    type Output = Result<Answer, String>;
+
+    fn visit<S: Registered>(self) -> Self::Output {
+        let gold = prepared::<S>(self.entry, self.tree)?;
+        let system = S::from_trees([&gold].into_iter(), &SystemOptions::default());
+        ask(&system, self.kind, &self.entry.sentence, &gold, &self.query.prefix)
+    }
+}
+
+fn prepared<S: TransitionSystem>(entry: &Entry, tree: &ConstituentTree) -> Result<S::Tree, String> {
+    // The loss does not depend on heads; any rules will do.
+    let preparation = Preparation { head_rules: "leftmost".to_owned(), ..Preparation::default() };
+    let preparer = Preparer::new(&preparation, S::UNARIES).map_err(|error| error.to_string())?;
+    S::Tree::prepare(&Tree::from(tree.clone()), &entry.sentence, &preparer).map_err(|why| why.to_string())
+}
+
+/// Reads a bracketing; the labels are those of the tree in the order of the text, then the query's.
+fn constituents(
+    args: &OracleArgs,
+    query: &Query,
+    format: Format,
+) -> Result<(Entry, ConstituentTree, Labels), String> {
+    let text = query.gold.trim();
+    if text.is_empty() {
+        return Err("\"gold\" is missing: this system needs a bracketing".to_owned());
+    }
+    let bare_words = !args.tags && (args.bare_words || has_constituents_above_words(text, query, format));
+    let options = ReadOptions { bare_words, ..ReadOptions::default() };
+    // A reader owns its source, which must outlive no one.
+    let mut reader =
+        treebank::reader(format, std::io::Cursor::new(Arc::<[u8]>::from(text.as_bytes())), &options);
+    let entry = reader.next().ok_or("\"gold\" holds no tree")?.map_err(|error| format!("gold:{error}"))?;
+    if reader.next().is_some() {
+        return Err("\"gold\" holds more than one tree".to_owned());
+    }
+    let Some(Tree::Constituent(tree)) = entry.tree.clone() else {
+        return Err("\"gold\" holds no constituent tree".to_owned());
+    };
+    let mut labels = Labels::default();
+    labels.add_tree(&tree);
+    for label in &query.labels {
+        labels.add(label);
+    }
+    Ok((entry, tree, labels))
+}
+
+/// Is X in `(X word)` a constituent? See the help of the command.
+fn has_constituents_above_words(text: &str, query: &Query, format: Format) -> bool {
+    let mut parts: Vec<&str> = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['(', ')']) {
+        parts.extend(rest[..at].split_whitespace());
+        parts.push(&rest[at..=at]);
+        rest = &rest[at + 1..];
+    }
+    parts.extend(rest.split_whitespace());
+    let is_text = |part: Option<&&str>| part.is_some_and(|part| *part != "(" && *part != ")");
+    let (mut n_words, mut is_numbered, mut is_named) = (0, true, false);
+    for (i, part) in parts.iter().enumerate() {
+        let is_label = i > 0 && parts[i - 1] == "(";
+        if !is_text(Some(part)) || is_label {
+            continue;
+        }
+        let is_alone = i >= 2 && parts[i - 2] == "(" && parts.get(i + 1) == Some(&")");
+        if !is_alone {
+            return true;
+        }
+        let label = parts[i - 1];
+        let opens = |action: &String| action.split_once('-').is_some_and(|(_, opened)| opened == label);
+        is_named |= query.labels.iter().any(|known| known == label) || query.prefix.iter().any(opens);
+        let word =
+            if format == Format::Discbracket { part.split_once('=').map_or(*part, |(_, w)| w) } else { part };
+        let number = if format == Format::Discbracket { part.split('=').next().unwrap_or("") } else { "" };
+        let expected = if number.is_empty() { n_words.to_string() } else { number.to_owned() };
+        is_numbered &= word.strip_prefix('w') == Some(expected.as_str());
+        n_words += 1;
+    }
+    is_numbered || is_named
+}
+
+/// Reads heads.
+fn dependencies<S: Registered<Tree = DependencyTree>>(
+    kind: OracleKind,
+    query: &Query,
+    system: fn(Vec<Str>, bool) -> S,
+) -> Result<Answer, String> {
+    let n = query.heads.len();
+    if n == 0 {
+        return Err("\"heads\" is missing: this system needs the head of every word, from 1".to_owned());
+    }
+    let mut heads = Vec::with_capacity(n);
+    for (i, &head) in query.heads.iter().enumerate() {
+        heads.push(match head {
+            _ if head == i + 1 => return Err(format!("word {head} is its own head")),
+            0 => None,
+            _ if head <= n => Some(head - 1),
+            _ if head == n + 1 => None,
+            _ => return Err(format!("head {head} of word {} is outside 1..{}", i + 1, n + 1)),
+        });
+    }
+    let mut gold = DependencyTree::from_heads(heads);
+    if let Some(token) = gold.find_cycle() {
+        return Err(format!("word {} is its own ancestor", token.index() + 1));
+    }
+    let n_roots = gold.roots().count();
+    if query.single_root && n_roots != 1 {
+        return Err(format!("{n_roots} words hang from the root; a single root is required"));
+    }
+    if !query.labels.is_empty() {
+        if query.labels.len() != n {
+            return Err(format!("{} labels for {n} words", query.labels.len()));
+        }
+        gold.arcs.iter_mut().zip(&query.labels).for_each(|(arc, label)| arc.label = label.into());
+    }
+    let sentence = Sentence {
+        tokens: (0..n).map(|i| Token::new(format!("w{}", i + 1), "")).collect(),
+        ..Sentence::default()
+    };
+    let labels: Vec<Str> = query.labels.iter().map(Str::from).collect();
+    ask(&system(labels, query.single_root), kind, &sentence, &gold, &query.prefix)
+}
+
+/// When an action is legal, as a reason why it is not.
+pub(super) fn legality(system: SystemTag, action: &str) -> &'static str {
+    let kind = action.split('-').next().unwrap_or(action);
+    match (system, kind) {
+        (SystemTag::TopDown, "SH") => "SH needs a word in the buffer and an open non-terminal",
+        (SystemTag::TopDown, "NT") => "NT needs a word in the buffer (and room below the limit on openings)",
+        (SystemTag::TopDown, "RE") => {
+            "RE needs a word or constituent on top, and two open non-terminals or an empty buffer"
+        }
+        (SystemTag::InOrder, "SH") => {
+            "SH needs a word in the buffer, and an open non-terminal or an empty stack"
+        }
+        (SystemTag::InOrder, "NT") => {
+            "NT needs a word or constituent on top (and room below the limit on unary chains)"
+        }
+        (SystemTag::InOrder, "RE") => "RE needs an open non-terminal",
+        (SystemTag::InOrder, "FI") => "FI needs one constituent on the stack and an empty buffer",
+        (_, "SH") => "SH needs a word in the buffer, and no GAP directly before it",
+        (_, "GAP") => "GAP needs two items in S, one of which could be reduced with d0",
+        (_, "RU") => "RU needs SH directly before it, and a label that may stand there",
+        (_, "RR" | "RL") => {
+            "a reduction needs an item in S and one in D that are not both temporary, and a symbol that may stand there"
+        }
+        (SystemTag::ArcEager, "SHIFT") => "SHIFT needs a word in the buffer that may still be a root",
+        (_, "SHIFT") => "SHIFT needs a word in the buffer",
+        (_, "SWAP") => "SWAP needs a stack item that precedes the front of the buffer, which is not the root",
+        (SystemTag::ArcEager, "LEFT") => "LEFT needs a stack item without a head",
+        (SystemTag::ArcEager, "RIGHT") => "RIGHT needs a stack item and a word in the buffer",
+        (_, "LEFT") => {
+            "LEFT needs a stack item (the only one, if the root is in front and may have one dependent)"
+        }
+        (_, "RIGHT") => "RIGHT needs two stack items",
+        (_, "REDUCE") => "REDUCE needs a stack item that has a head",
+        _ => "its conditions do not hold",
+    }
+}
