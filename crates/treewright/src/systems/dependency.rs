@@ -67,7 +67,8 @@ impl Relations {
         }
         let for_words = if words.is_empty() { &all } else { &words };
         let or = |set: BTreeSet<Str>, other: &BTreeSet<Str>| if set.is_empty() { other.clone() } else { set };
-        Self::new(all.clone(), or(left, for_words), or(right, for_words), or(root, &all), n_before)
+        let (left, right, root) = (or(left, for_words), or(right, for_words), or(root, &all));
+        Self::new(all.clone(), &left, &right, &root, n_before)
     }
 
     /// These relations, each in every place. No relation at all means unlabelled trees.
@@ -76,23 +77,23 @@ impl Relations {
         if all.is_empty() {
             all.insert(Str::default());
         }
-        Self::new(all.clone(), all.clone(), all.clone(), all, n_before)
+        Self::new(all.clone(), &all, &all, &all, n_before)
     }
 
     fn new(
         all: BTreeSet<Str>,
-        word: BTreeSet<Str>,
-        right: BTreeSet<Str>,
-        root: BTreeSet<Str>,
+        word: &BTreeSet<Str>,
+        right: &BTreeSet<Str>,
+        root: &BTreeSet<Str>,
         n_before: usize,
     ) -> Self {
         let names: Vec<Str> = all.into_iter().collect();
         let id = |name: &Str| names.binary_search(name).expect("every relation is in the table") as u32;
-        let mut left: Vec<u32> = word.difference(&root).map(id).collect();
+        let mut left: Vec<u32> = word.difference(root).map(id).collect();
         let root_start = left.len();
-        left.extend(word.intersection(&root).map(id));
+        left.extend(word.intersection(root).map(id));
         let n_word = left.len();
-        left.extend(root.difference(&word).map(id));
+        left.extend(root.difference(word).map(id));
         let right = right.iter().map(id).collect();
         Relations { left, right, n_word, root: root_start, n_before, names }
     }
