@@ -144,10 +144,10 @@ impl<'a, S: TransitionSystem<Tree = DependencyTree>, O: Oracle<S>> Search<'a, S,
 
     /// The least loss of any finished parse.
     pub fn loss(&mut self, forest: &mut Forest, state: &S::State) -> u32 {
-        self.wrong(forest, state) + self.to_come(forest, state)
+        self.wrong(forest, state) + self.still_lost(forest, state)
     }
 
-    fn to_come(&mut self, forest: &mut Forest, state: &S::State) -> u32 {
+    fn still_lost(&mut self, forest: &mut Forest, state: &S::State) -> u32 {
         let key = self.key(forest, state);
         if let Some(&known) = self.memo.get(&key) {
             return known;
