@@ -40,3 +40,6 @@ pub trait Decoder {
         k: usize,
     ) -> Vec<Parse<S::Tree>>;
 }
+
+#[cfg(test)]
+mod tests;

@@ -84,3 +84,6 @@ pub trait Learner: Scorer {
     /// One training example is over (for averaging).
     fn end_batch(&mut self);
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,5 @@
 //! End-to-end tests of the library: one binary, one module per subject.
 
 mod scorers;
+mod training;
 mod tree_samples;

@@ -1,0 +1,147 @@
+//! The perceptron against slow and simple twins.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Frozen, FrozenWeights, Learner, Perceptron, Rows, Scorer};
+use crate::features::{TemplateSet, Vocabulary};
+use crate::forest::{Forest, View};
+use crate::ids::{ActionId, TokenIdx};
+use crate::rng::Rng;
+use crate::sentence::Sentence;
+use crate::system::ActionSet;
+
+const N_ACTIONS: usize = 37;
+
+fn sentence() -> Sentence {
+    let words: Vec<(String, String)> =
+        (0..12).map(|i| (format!("w{}", i % 5), format!("T{}", i % 3))).collect();
+    Sentence::from_tagged(words.iter().map(|(w, t)| (w.as_str(), t.as_str())))
+}
+
+fn perceptron(sentence: &Sentence) -> Perceptron {
+    let templates =
+        TemplateSet::parse("b0.w b0.t b1.t b0.w+b1.t b0.t+b1.t+b2.t b0.w+b1.w+b2.w").expect("a set");
+    let mut perceptron = Perceptron::new(Vocabulary::of([sentence].into_iter()), templates, N_ACTIONS);
+    perceptron.start_sentence(sentence);
+    perceptron
+}
+
+fn view(next: usize) -> View {
+    let next = TokenIdx::new(next);
+    View { stack: None, deque_top: None, deque: None, n_deque: 0, buffer: None, next, past: None }
+}
+
+/// A perceptron after random updates, and after each the rows it gives; the average of these is the truth.
+fn after_updates(seed: u64, updates: usize) -> (Perceptron, Forest, Vec<Vec<f64>>) {
+    let sentence = sentence();
+    let mut learner = perceptron(&sentence);
+    let mut forest = Forest::new();
+    forest.start(sentence.len(), false);
+    let mut rng = Rng::new(seed);
+    let mut sums = vec![vec![0.0; N_ACTIONS]; sentence.len()];
+    let views: Vec<View> = (0..sentence.len()).map(view).collect();
+    let mut rows = Rows::default();
+    for _ in 0..updates {
+        // What scored the example is the weights before its update.
+        learner.score(&forest, &views, &mut rows);
+        for (i, sum) in sums.iter_mut().enumerate() {
+            sum.iter_mut().zip(rows.row(i)).for_each(|(sum, &score)| *sum += f64::from(score));
+        }
+        for by in [1.0, -1.0] {
+            let action = ActionId::new(rng.below(N_ACTIONS));
+            learner.nudge(&forest, &view(rng.below(sentence.len())), action, by);
+        }
+        learner.end_batch();
+    }
+    learner.score(&forest, &views, &mut rows);
+    for (i, sum) in sums.iter_mut().enumerate() {
+        sum.iter_mut().zip(rows.row(i)).for_each(|(sum, &score)| *sum += f64::from(score));
+        sum.iter_mut().for_each(|sum| *sum /= (updates + 1) as f64);
+    }
+    (learner, forest, sums)
+}
+
+#[test]
+fn lazy_averages_are_true_averages_and_freezing_keeps_them() {
+    for updates in [1, 7, 300, 3000] {
+        let (learner, forest, truth) = after_updates(updates as u64, updates);
+        let weights = FrozenWeights::of(&learner);
+        let vocabulary = Arc::new(learner.vocabulary().clone());
+        let mut frozen = Frozen::new(vocabulary, learner.templates(), weights);
+        frozen.start_sentence(&sentence());
+        let mut rows = Rows::default();
+        frozen.score(&forest, &(0..truth.len()).map(view).collect::<Vec<_>>(), &mut rows);
+        // Quantised weights have an unknown scale: it is the same for all.
+        let scale = truth.iter().flatten().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
+        let (place, largest) = scale.expect("there are scores");
+        let unit = f64::from(rows.row(place / N_ACTIONS)[place % N_ACTIONS]) / largest;
+        assert!(unit > 100.0, "16 bits are used: {unit}");
+        for (i, row) in truth.iter().enumerate() {
+            for (action, &score) in row.iter().enumerate() {
+                let got = f64::from(rows.row(i)[action]) / unit;
+                assert!((got - score).abs() < 0.02 * largest.abs(), "{updates}: {got} for {score}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_batch_is_scored_as_one_by_one() {
+    let (mut learner, forest, _) = after_updates(5, 500);
+    let mut frozen =
+        Frozen::new(Arc::new(learner.vocabulary().clone()), learner.templates(), FrozenWeights::of(&learner));
+    frozen.start_sentence(&sentence());
+    learner.start_sentence(&sentence());
+    let views: Vec<View> = (0..12).map(view).collect();
+    for scorer in [&mut learner as &mut dyn Scorer, &mut frozen] {
+        let (mut batch, mut single) = (Rows::default(), Rows::default());
+        scorer.score(&forest, &views, &mut batch);
+        for (i, view) in views.iter().enumerate() {
+            scorer.score(&forest, &[*view], &mut single);
+            assert_eq!(batch.row(i), single.row(0));
+        }
+    }
+}
+
+/// The table against a map, through growth and runs that outgrow their room.
+#[test]
+fn weights_are_those_of_a_map() {
+    let sentence = sentence();
+    let mut learner = perceptron(&sentence);
+    let mut forest = Forest::new();
+    forest.start(sentence.len(), false);
+    let mut rng = Rng::new(3);
+    let mut counts: BTreeMap<(usize, usize), f32> = BTreeMap::new();
+    for _ in 0..5000 {
+        let (place, action) = (rng.below(12), rng.below(N_ACTIONS));
+        learner.nudge(&forest, &view(place), ActionId::new(action), 1.0);
+        *counts.entry((place, action)).or_default() += 1.0;
+    }
+    // A view's own updates count once per template: all six fire unless nothing is left to look at.
+    let mut rows = Rows::default();
+    learner.score(&forest, &[view(0)], &mut rows);
+    for action in 0..N_ACTIONS {
+        let own = counts.get(&(0, action)).copied().unwrap_or(0.0);
+        assert!(rows.row(0)[action] >= 6.0 * own, "action {action}");
+    }
+}
+
+#[test]
+fn learning_a_step_raises_the_good_action() {
+    let sentence = sentence();
+    let mut learner = perceptron(&sentence);
+    let mut forest = Forest::new();
+    forest.start(sentence.len(), false);
+    let (mut legal, mut good) = (ActionSet::new(N_ACTIONS), ActionSet::new(N_ACTIONS));
+    legal.insert_range(0, 10);
+    good.insert(ActionId::new(7));
+    let mut rows = Rows::default();
+    let mut losses = Vec::new();
+    for _ in 0..5 {
+        learner.score(&forest, &[view(0)], &mut rows);
+        losses.push(learner.learn_step(&forest, &view(0), rows.row(0), &legal, &good));
+    }
+    assert_eq!(losses, [1.0, 0.0, 0.0, 0.0, 0.0]);
+    assert_eq!(rows.best(0, &legal), Some(ActionId::new(7)));
+}

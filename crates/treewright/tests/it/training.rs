@@ -1,0 +1,146 @@
+//! Training, model files and parsing, end to end on the samples.
+
+use treewright::model::Model;
+use treewright::parser::{Parser, Search};
+use treewright::system::SystemTag;
+use treewright::train::{EpochReport, Log, OracleKind, TrainConfig, Update, train};
+use treewright::tree::Tree;
+use treewright::treebank::{self, Entry, ReadOptions};
+
+fn sample(name: &str) -> Vec<Entry> {
+    let path = format!("{}/../../data/{name}", env!("CARGO_MANIFEST_DIR"));
+    let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let options = ReadOptions { file: path, ..ReadOptions::default() };
+    treebank::open(&bytes[..], &options)
+        .expect("a sample")
+        .reader
+        .map(|entry| entry.expect("a sentence"))
+        .collect()
+}
+
+#[derive(Default)]
+struct Scores(Vec<EpochReport>);
+
+impl Log for Scores {
+    fn epoch(&mut self, report: &EpochReport) {
+        self.0.push(report.clone());
+    }
+}
+
+fn config(system: &str, update: Update) -> TrainConfig {
+    let system: SystemTag = system.parse().expect("a system");
+    let beam = if update == Update::Local { 1 } else { 4 };
+    TrainConfig { system, update, beam, epochs: 8, jobs: 2, ..TrainConfig::default() }
+}
+
+/// Trained and tested on the same few sentences, any parser that learns must know them nearly by heart.
+#[track_caller]
+fn check_learns(config: &TrainConfig, entries: &[Entry], least: f64) -> Model {
+    let mut scores = Scores::default();
+    let model = train(config, entries, entries, &mut scores).expect("trainable");
+    let best = scores.0.iter().filter_map(|report| report.dev).fold(0.0, f64::max);
+    assert!(best >= least, "{} {:?}: {best}", config.system, config.update);
+    model
+}
+
+#[test]
+fn dependency_parsers_learn_their_sample() {
+    let entries = sample("agdt_ancient_greek.conllu");
+    check_learns(&config("arc-hybrid-swap", Update::Local), &entries, 97.0);
+    check_learns(
+        &TrainConfig { oracle: OracleKind::Static, ..config("arc-hybrid-swap", Update::Local) },
+        &entries,
+        97.0,
+    );
+    check_learns(&config("arc-hybrid-swap", Update::Early), &entries, 97.0);
+    check_learns(&config("arc-standard-swap", Update::MaxViolation), &entries, 97.0);
+    check_learns(&config("arc-eager", Update::Local), &sample("ud_english_ewt.conllu"), 97.0);
+}
+
+fn bytes(model: &Model) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    model.save(&mut bytes).expect("memory");
+    bytes
+}
+
+#[test]
+fn same_seed_same_bytes_whatever_the_threads() {
+    let entries = sample("ud_english_ewt.conllu");
+    let config = TrainConfig { epochs: 3, ..config("arc-hybrid", Update::Local) };
+    let model = |config: &TrainConfig| bytes(&train(config, &entries, &entries, &mut ()).expect("trainable"));
+    let one = model(&TrainConfig { jobs: 1, ..config.clone() });
+    assert!(one == model(&TrainConfig { jobs: 3, ..config.clone() }), "threads changed the model");
+    assert!(one != model(&TrainConfig { seed: 2, ..config }), "the seed had no effect");
+}
+
+#[test]
+fn a_model_survives_its_file_and_parses_the_same() {
+    let entries = sample("ud_english_ewt.conllu");
+    let model =
+        train(&TrainConfig { epochs: 3, ..config("arc-hybrid", Update::Local) }, &entries, &[], &mut ())
+            .expect("trainable");
+    let bytes = bytes(&model);
+    let folder = std::env::temp_dir().join(format!("treewright-test-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join("sample.model");
+    std::fs::write(&path, &bytes).expect("a file");
+    let parsers = [
+        Parser::new(model),
+        Parser::new(Model::from_bytes(&bytes).expect("a model")),
+        Parser::open(&path).expect("a model"),
+    ];
+    let trees = |parser: &Parser, beam: usize| -> Vec<Option<Tree>> {
+        let mut worker = parser.worker().with_search(Search { beam, k_best: 1 });
+        entries.iter().map(|entry| worker.parse(&entry.sentence)).collect()
+    };
+    for beam in [1, 4] {
+        let first = trees(&parsers[0], beam);
+        assert!(first.iter().all(Option::is_some));
+        assert!(parsers.iter().all(|parser| trees(parser, beam) == first));
+    }
+    let mut worker = parsers[0].worker().with_search(Search { beam: 4, k_best: 3 });
+    let parses = worker.parse_k_best(&entries[0].sentence);
+    assert_eq!(parses.len(), 3);
+    assert!(parses.windows(2).all(|pair| pair[0].score >= pair[1].score));
+    std::fs::remove_dir_all(folder).expect("clean up");
+}
+
+#[test]
+fn damaged_models_are_refused() {
+    let entries = sample("ud_english_ewt.conllu");
+    let config = TrainConfig { epochs: 1, ..config("arc-hybrid", Update::Local) };
+    let bytes = bytes(&train(&config, &entries[..3], &[], &mut ()).expect("trainable"));
+    let check = |bytes: &[u8], part: &str| {
+        let error = Model::from_bytes(bytes).expect_err(part);
+        assert_eq!(error.code.as_str(), "TW801");
+        assert!(error.message.contains(part), "{error}");
+    };
+    check(b"", "not a treewright model");
+    check(b"(S (NP x))", "not a treewright model");
+    check(&bytes[..20], "cut short");
+    check(&bytes[..bytes.len() - 1], "bytes");
+    let mut other = bytes.clone();
+    other[8] = 9;
+    check(&other, "version 9");
+    // One flipped bit anywhere but in the padding is noticed; nothing panics.
+    for at in (0..bytes.len()).step_by(97) {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 4;
+        if let Err(error) = Model::from_bytes(&flipped) {
+            assert_eq!(error.code.as_str(), "TW801", "byte {at}: {error}");
+        }
+    }
+    for at in [32, 40, bytes.len() - 3] {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1;
+        check(&flipped, "checksum");
+    }
+}
+
+#[test]
+fn training_on_nothing_is_an_error() {
+    let error = train(&config("arc-hybrid", Update::Local), &[], &[], &mut ()).expect_err("no data");
+    assert_eq!(error.code.as_str(), "TW802");
+    let wrong = train(&config("in-order", Update::Early), &sample("ud_english_ewt.conllu"), &[], &mut ());
+    assert!(wrong.expect_err("dependencies").message.contains("not constituents"));
+}
