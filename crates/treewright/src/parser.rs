@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use crate::decode::{Beam, BeamSearch, Decoder, Greedy};
+use crate::decode::{Beam, BeamSearch, Decoder, Greedy, Parse};
 use crate::error::Result;
 use crate::model::{Model, ModelInfo, TypedModel};
 use crate::score::Frozen;
 use crate::sentence::Sentence;
 use crate::system::Registered;
-use crate::tree::{ParserTree, Tree};
+use crate::tree::{ParserTree, PseudoProjective, Tree, deprojectivize};
 
 /// How to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,11 +107,20 @@ pub(crate) struct TypedWorker<S: Registered> {
     beam: BeamSearch<S>,
     greedy: Greedy,
     model: TypedModel<S>,
+    encoding: Option<PseudoProjective>,
 }
 
 impl<S: Registered> TypedWorker<S> {
     pub(crate) fn new(model: TypedModel<S>) -> Self {
-        TypedWorker { scorer: model.scorer(), beam: BeamSearch::default(), greedy: Greedy::new(), model }
+        // The settings were checked before training; a model file with others encodes nothing.
+        let encoding = model.config.pseudo_projective().ok().flatten();
+        TypedWorker {
+            scorer: model.scorer(),
+            beam: BeamSearch::default(),
+            greedy: Greedy::new(),
+            model,
+            encoding,
+        }
     }
 }
 
@@ -124,9 +133,13 @@ impl<S: Registered> ParseSentence for TypedWorker<S> {
         } else {
             self.greedy.k_best(system, &mut self.scorer, sentence, 1)
         };
-        parses
-            .into_iter()
-            .map(|parse| ScoredTree { tree: parse.tree.restore(), score: parse.score })
-            .collect()
+        let restore = |parse: Parse<S::Tree>| {
+            let tree = match (parse.tree.restore(), self.encoding) {
+                (Tree::Dependency(tree), Some(encoding)) => Tree::Dependency(deprojectivize(&tree, encoding)),
+                (tree, _) => tree,
+            };
+            ScoredTree { tree, score: parse.score }
+        };
+        parses.into_iter().map(restore).collect()
     }
 }

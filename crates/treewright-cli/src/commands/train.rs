@@ -1,14 +1,16 @@
 //! `treewright train`: from a treebank to a model.
 
+use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use treewright::eval::plot::{Plot, Series};
 use treewright::system::SystemTag;
-use treewright::train::{EpochReport, Log, OracleKind, TrainConfig, Update, train};
+use treewright::train::{Checkpoint, EpochReport, Log, OracleKind, TrainConfig, Update, train};
 use treewright::treebank::Entry;
-use treewright::{Error, Result};
+use treewright::{Code, Error, Result};
 
 use crate::io::{Output, ReadArgs, Skipping, for_each_entry};
 
@@ -21,6 +23,18 @@ Examples:
       --dev dev.discbracket -o nl.model
   treewright train --print-config > settings.toml")]
 pub struct TrainArgs {
+    /// Settings as a TOML file; flags override it
+    #[arg(long, value_name = "FILE.toml")]
+    config: Option<String>,
+
+    /// Print all settings as TOML and stop
+    #[arg(long)]
+    print_config: bool,
+
+    /// Go on from MODEL.checkpoint, to the model that an uninterrupted run gives
+    #[arg(long)]
+    resume: bool,
+
     /// The transition system
     #[arg(long, value_parser = |name: &str| name.parse::<SystemTag>())]
     system: Option<SystemTag>,
@@ -81,6 +95,14 @@ pub struct TrainArgs {
     #[arg(long)]
     markov_order: Option<usize>,
 
+    /// Dependencies: make non-projective trees projective, and undo it in parses
+    #[arg(long, value_name = "ENCODING", num_args = 0..=1, default_missing_value = "head", value_parser = ["head", "path", "head+path"])]
+    pseudo_projective: Option<String>,
+
+    /// Dependencies: several words may hang from the root
+    #[arg(long)]
+    several_roots: bool,
+
     /// What the model was trained on and its licence, kept in the model
     #[arg(long)]
     note: Option<String>,
@@ -105,7 +127,20 @@ enum UpdateArg {
 
 impl TrainArgs {
     fn config(&self) -> Result<TrainConfig> {
-        let mut config = TrainConfig::default();
+        let mut config = match &self.config {
+            Some(path) => {
+                let text = std::fs::read_to_string(path).map_err(|error| Error::from(error).in_file(path))?;
+                toml::from_str(&text).map_err(|error| {
+                    let before = &text[..error.span().map_or(0, |span| span.start)];
+                    let (line, column) = (
+                        before.lines().count().max(1),
+                        before.lines().last().map_or(0, |l| l.chars().count()) + 1,
+                    );
+                    Error::new(Code::BadTraining, line, column, error.message()).in_file(path)
+                })?
+            }
+            None => TrainConfig::default(),
+        };
         macro_rules! set {
             ($($name:ident),*) => { $(if let Some(value) = &self.$name { config.$name = value.clone(); })* };
         }
@@ -122,7 +157,8 @@ impl TrainArgs {
             markov_order,
             note
         );
-        if config.beam == 1 {
+        // A beam of one has nothing to compare: learn step by step, unless told otherwise.
+        if self.beam == Some(1) {
             config.update = Update::Local;
         }
         if let Some(update) = self.update {
@@ -150,7 +186,18 @@ impl TrainArgs {
 
 pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     let config = args.config()?;
-    let output = args.output.as_deref().unwrap_or("treewright.model");
+    if args.print_config {
+        print!("{}", toml::to_string(&config).expect("plain data"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let missing = |flag: &str| Error::new(Code::BadTraining, 0, 0, format!("{flag} is missing"));
+    let output = args.output.as_deref().ok_or_else(|| missing("-o MODEL"))?;
+    if args.train.is_empty() {
+        return Err(missing("--train FILE"));
+    }
+    if args.system.is_none() && args.config.is_none() {
+        return Err(missing("--system S"));
+    }
     let mut skipping = Skipping::new(args.read.on_error);
     let mut read = |paths: &[String]| -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
@@ -161,49 +208,104 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
         Ok(entries)
     };
     let (training, dev) = (read(&args.train)?, read(&args.dev)?);
-    let mut log = Progress::new(args.read.quiet);
-    let model = train(&config, &training, &dev, &mut log)?;
-    let mut file = Output::create(Some(output))?;
-    model.save(&mut file)?;
-    file.finish()?;
-    if !args.read.quiet {
-        eprintln!("wrote {output}");
-    }
+    let checkpoint_path = format!("{output}.checkpoint");
+    let resumed = if args.resume {
+        let in_file = |error: Error| error.in_file(&checkpoint_path);
+        let bytes = std::fs::read(&checkpoint_path).map_err(|error| in_file(error.into()))?;
+        Some(Checkpoint::from_bytes(&bytes).map_err(in_file)?)
+    } else {
+        None
+    };
+    let mut log = Progress::new(args.read.quiet, output)?;
+    let model = train(&config, &training, &dev, resumed.as_ref(), &mut log)?;
+    write_file(output, |file| model.save(file))?;
+    log.finish(output, &config)?;
+    // The model is there: what was only for going on is not needed any more.
+    let _ = std::fs::remove_file(&checkpoint_path);
     Ok(skipping.report())
 }
 
-/// Tells a person how training goes.
+/// Writes a file whole or not at all.
+fn write_file(path: &str, write: impl FnOnce(&mut Output) -> Result<()>) -> Result<()> {
+    let mut file = Output::create(Some(path))?;
+    write(&mut file)?;
+    file.finish()
+}
+
+/// Tells a person how training goes, and keeps the log, the checkpoints and the learning curve.
 struct Progress {
     bar: ProgressBar,
     quiet: bool,
+    output: String,
+    lines: File,
+    reports: Vec<EpochReport>,
 }
 
 impl Progress {
-    fn new(quiet: bool) -> Self {
+    fn new(quiet: bool, output: &str) -> Result<Self> {
         let hidden = quiet || !std::io::stderr().is_terminal();
-        let bar = ProgressBar::with_draw_target(
-            None,
-            if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() },
-        );
+        let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let style =
             ProgressStyle::with_template("epoch {prefix:>2} {bar:30} {pos}/{len} sentences {eta:>4} left");
-        Progress { bar: bar.with_style(style.expect("the template is valid")), quiet }
+        let bar =
+            ProgressBar::with_draw_target(None, target).with_style(style.expect("the template is valid"));
+        let path = format!("{output}.log.jsonl");
+        let lines = File::create(&path).map_err(|error| Error::from(error).in_file(&path))?;
+        Ok(Progress { bar, quiet, output: output.to_owned(), lines, reports: Vec::new() })
+    }
+
+    fn say(&self, line: &str) {
+        if !self.quiet {
+            self.bar.suspend(|| eprintln!("{line}"));
+        }
+    }
+
+    /// Draws the curve and says where everything is.
+    fn finish(&self, output: &str, config: &TrainConfig) -> Result<()> {
+        self.bar.finish_and_clear();
+        let curve = Plot {
+            title: format!("{} on the development set", config.system),
+            x_title: "epoch".to_owned(),
+            y_title: if config.system.name().starts_with("arc-") { "LAS" } else { "F1" }.to_owned(),
+            groups: self.reports.iter().map(|report| report.epoch.to_string()).collect(),
+            joined: true,
+            series: vec![
+                Series {
+                    name: "all".to_owned(),
+                    values: self.reports.iter().map(|report| report.dev).collect(),
+                },
+                Series {
+                    name: if config.system.name().starts_with("arc-") {
+                        "non-projective F1"
+                    } else {
+                        "discontinuous F1"
+                    }
+                    .to_owned(),
+                    values: self.reports.iter().map(|report| report.dev_disc).collect(),
+                },
+            ],
+        };
+        let path = format!("{output}.curve.svg");
+        write_file(&path, |file| Ok(file.write_all(curve.svg().as_bytes())?))?;
+        self.say(&format!("wrote {output}, {output}.log.jsonl and {path}"));
+        Ok(())
     }
 }
 
 impl Log for Progress {
     fn prepared(&mut self, usable: usize, underivable: &[(usize, String)], n_actions: usize) {
         const SHOWN: usize = 5;
-        if self.quiet {
-            return;
-        }
-        eprintln!("{usable} trees, {n_actions} actions");
+        self.say(&format!("{usable} trees, {n_actions} actions"));
         for (number, why) in underivable.iter().take(SHOWN) {
-            eprintln!("left out: sentence {number}: {why}");
+            self.say(&format!("left out: sentence {number}: {why}"));
         }
         if underivable.len() > SHOWN {
-            eprintln!("left out: {} sentences in all", underivable.len());
+            self.say(&format!("left out: {} sentences in all", underivable.len()));
         }
+        let left_out: Vec<usize> = underivable.iter().map(|(number, _)| *number).collect();
+        let line = serde_json::json!({"trees": usable, "actions": n_actions, "left_out": left_out});
+        // The log is a convenience: a full disk is noticed when the model is written.
+        let _ = writeln!(self.lines, "{line}");
     }
 
     fn sentence(&mut self, epoch: usize, done: usize, total: usize) {
@@ -218,24 +320,24 @@ impl Log for Progress {
     }
 
     fn epoch(&mut self, report: &EpochReport) {
-        if self.quiet {
-            return;
-        }
         let shown = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
-        self.bar.suspend(|| {
-            let _ = writeln!(
-                std::io::stderr(),
-                "epoch {:>2}: wrong {} of {}, dev {} ({}), {} features, {:.1} + {:.1} s{}",
-                report.epoch,
-                report.errors,
-                report.of,
-                shown(report.dev),
-                shown(report.dev_disc),
-                report.features,
-                report.seconds.0,
-                report.seconds.1,
-                if report.best { "  best" } else { "" }
-            );
-        });
+        self.say(&format!(
+            "epoch {:>2}: wrong {} of {}, dev {} ({}), {} features, {:.1} + {:.1} s{}",
+            report.epoch,
+            report.errors,
+            report.of,
+            shown(report.dev),
+            shown(report.dev_disc),
+            report.features,
+            report.train_seconds,
+            report.dev_seconds,
+            if report.best { "  best" } else { "" }
+        ));
+        let _ = writeln!(self.lines, "{}", serde_json::to_string(report).expect("plain data"));
+        self.reports.push(report.clone());
+    }
+
+    fn checkpoint(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+        write_file(&format!("{}.checkpoint", self.output), |file| Ok(file.write_all(&checkpoint.to_bytes())?))
     }
 }

@@ -80,7 +80,7 @@ impl Weights {
         start as u32
     }
 
-    fn add(&mut self, key: u64, action: u16, by: i16, time: i64) {
+    fn add(&mut self, key: u64, action: u16, by: i16, moment: i64) {
         if self.n_used * 3 > self.slots.len() * 2 {
             self.grow();
         }
@@ -111,7 +111,7 @@ impl Weights {
             }
         };
         self.pairs[place].weight = self.pairs[place].weight.saturating_add(by);
-        self.moments[place] += time * i64::from(by);
+        self.moments[place] += moment;
         self.slots[at] = slot;
     }
 }
@@ -178,10 +178,49 @@ impl Perceptron {
         w.slots.len() * size_of::<Slot>() + w.pairs.capacity() * 4 + w.moments.capacity() * 8
     }
 
-    /// Every feature with its averaged weights, in the order of keys.
-    pub(super) fn averaged(&self) -> Vec<Feature> {
+    /// Writes the state of learning: for every feature its key and, for each action, weight and moment.
+    pub(crate) fn save(&self, out: &mut Vec<u8>) {
+        out.extend(self.time.to_le_bytes());
+        for slot in self.features() {
+            out.extend(slot.key.to_le_bytes());
+            out.extend(slot.len.to_le_bytes());
+            for place in slot.start as usize..slot.start as usize + usize::from(slot.len) {
+                out.extend(self.weights.pairs[place].action.to_le_bytes());
+                out.extend(self.weights.pairs[place].weight.to_le_bytes());
+                out.extend(self.weights.moments[place].to_le_bytes());
+            }
+        }
+    }
+
+    /// Takes up what `save` wrote; nothing if it is damaged.
+    pub(crate) fn load(&mut self, mut bytes: &[u8]) -> Option<()> {
+        fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+            let (head, rest) = bytes.split_first_chunk::<N>()?;
+            *bytes = rest;
+            Some(*head)
+        }
+        self.weights = Weights::new();
+        self.time = i64::from_le_bytes(take(&mut bytes)?);
+        while !bytes.is_empty() {
+            let key = u64::from_le_bytes(take(&mut bytes)?);
+            for _ in 0..u16::from_le_bytes(take(&mut bytes)?) {
+                let action = u16::from_le_bytes(take(&mut bytes)?);
+                let weight = i16::from_le_bytes(take(&mut bytes)?);
+                let moment = i64::from_le_bytes(take(&mut bytes)?);
+                self.weights.add(key, action, weight, moment);
+            }
+        }
+        Some(())
+    }
+
+    fn features(&self) -> Vec<&Slot> {
         let mut features: Vec<&Slot> = self.weights.slots.iter().filter(|slot| slot.key != 0).collect();
         features.sort_unstable_by_key(|slot| slot.key);
+        features
+    }
+
+    /// Every feature with its averaged weights, in the order of keys.
+    pub(super) fn averaged(&self) -> Vec<Feature> {
         let pair = |place: usize| {
             let Pair { action, weight } = self.weights.pairs[place];
             let lag = self.weights.moments[place] as f64 / self.time as f64;
@@ -193,7 +232,7 @@ impl Perceptron {
             pairs.sort_unstable_by_key(|pair| pair.0);
             pairs
         };
-        features.into_iter().map(|slot| (slot.key, pairs(slot))).collect()
+        self.features().into_iter().map(|slot| (slot.key, pairs(slot))).collect()
     }
 }
 
@@ -242,8 +281,9 @@ impl Learner for Perceptron {
 
     fn nudge(&mut self, forest: &Forest, view: &View, action: ActionId, by: f32) {
         self.extractor.extract(forest, view, &self.encoded, &mut self.keys);
+        let by = by as i16;
         for &key in self.keys.iter().filter(|&&key| key != 0) {
-            self.weights.add(key, action.index() as u16, by as i16, self.time);
+            self.weights.add(key, action.index() as u16, by, self.time * i64::from(by));
         }
     }
 

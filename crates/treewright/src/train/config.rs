@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Code, Error, Result};
 use crate::features::{TemplateSet, shipped, shipped_names};
 use crate::system::{SystemOptions, SystemTag};
-use crate::tree::Preparation;
+use crate::tree::{Preparation, PseudoProjective};
 
 /// Which states training learns from, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,8 +55,8 @@ pub struct TrainConfig {
     pub explore_after: usize,
     /// The order of sentences and all choices follow from it.
     pub seed: u64,
-    /// Threads; never changes the result.
-    #[serde(skip_serializing)]
+    /// Threads; never changes the result, so it is not kept.
+    #[serde(skip)]
     pub jobs: usize,
     /// Head rules for binary systems.
     pub head_rules: String,
@@ -64,6 +64,9 @@ pub struct TrainConfig {
     pub markov_order: usize,
     /// Dependencies: exactly one word hangs from the root.
     pub single_root: bool,
+    /// Dependencies: make the training trees projective by this encoding (`head`, `path` or `head+path`) and undo it
+    /// in parses; empty for not at all.
+    pub pseudo_projective: String,
     /// What the model was trained on and its licence, for people.
     pub note: String,
 }
@@ -85,6 +88,7 @@ impl Default for TrainConfig {
             head_rules: "collins".to_owned(),
             markov_order: 0,
             single_root: true,
+            pseudo_projective: String::new(),
             note: String::new(),
         }
     }
@@ -101,7 +105,7 @@ impl TrainConfig {
             () if self.beam == 0 => complain("beam must be at least 1"),
             () if self.epochs == 0 => complain("epochs must be at least 1"),
             () if !(0.0..=1.0).contains(&self.explore) => complain("explore is a probability, from 0 to 1"),
-            () => self.templates().map(|_| ()),
+            () => self.templates().and(self.pseudo_projective()).map(|_| ()),
         }
     }
 
@@ -127,6 +131,22 @@ impl TrainConfig {
             "in-order" => "in-order",
             name if name.starts_with("arc-") => "dependency",
             _ => "spans",
+        }
+    }
+
+    /// The encoding of non-projective arcs, if there is one.
+    ///
+    /// # Errors
+    /// When there is no encoding of this name.
+    pub fn pseudo_projective(&self) -> Result<Option<PseudoProjective>> {
+        match self.pseudo_projective.as_str() {
+            "" => Ok(None),
+            name => PseudoProjective::named(name).map(Some).ok_or_else(|| {
+                let message = format!(
+                    "there is no pseudo-projective encoding {name:?}; there are head, path and head+path"
+                );
+                Error::new(Code::BadTraining, 0, 0, message)
+            }),
         }
     }
 

@@ -1,11 +1,15 @@
 //! From treebank entries to what a system can learn from.
 
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::FxHasher;
+
 use super::TrainConfig;
 use crate::error::{Code, Error, Result};
 use crate::ids::ActionId;
 use crate::sentence::Sentence;
 use crate::system::TransitionSystem;
-use crate::tree::{ParserTree, Preparer};
+use crate::tree::{ParserTree, Preparer, Tree, projectivize};
 use crate::treebank::Entry;
 
 /// One training sentence.
@@ -40,7 +44,11 @@ pub(super) fn prepare<S: TransitionSystem>(
             underivable.push((i + 1, "it has no tree".to_owned()));
             continue;
         };
-        match S::Tree::prepare(tree, &entry.sentence, preparer) {
+        let projective = match (tree, config.pseudo_projective()?) {
+            (Tree::Dependency(tree), Some(encoding)) => Some(Tree::Dependency(projectivize(tree, encoding))),
+            _ => None,
+        };
+        match S::Tree::prepare(projective.as_ref().unwrap_or(tree), &entry.sentence, preparer) {
             Ok(tree) => trees.push((i, &entry.sentence, tree)),
             Err(why) => underivable.push((i + 1, why.to_string())),
         }
@@ -64,4 +72,19 @@ pub(super) fn prepare<S: TransitionSystem>(
         return Err(Error::new(Code::BadTraining, 0, 0, message));
     }
     Ok(Prepared { system, examples, underivable })
+}
+
+/// A number for the settings and the data, all but the number of epochs and threads: a checkpoint belongs to it.
+pub(super) fn fingerprint<S: TransitionSystem>(config: &TrainConfig, examples: &[Example<S>]) -> u64 {
+    let settings = TrainConfig { epochs: 1, jobs: 1, ..config.clone() };
+    let mut hasher = FxHasher::default();
+    serde_json::to_string(&settings).expect("plain data").hash(&mut hasher);
+    for example in examples {
+        example.actions.hash(&mut hasher);
+        for token in &example.sentence.tokens {
+            (token.form.as_str(), token.tag.as_str(), token.xpos.as_str(), token.feats.as_str())
+                .hash(&mut hasher);
+        }
+    }
+    hasher.finish()
 }

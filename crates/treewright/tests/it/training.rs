@@ -3,7 +3,7 @@
 use treewright::model::Model;
 use treewright::parser::{Parser, Search};
 use treewright::system::SystemTag;
-use treewright::train::{EpochReport, Log, OracleKind, TrainConfig, Update, train};
+use treewright::train::{Checkpoint, EpochReport, Log, OracleKind, TrainConfig, Update, train};
 use treewright::tree::Tree;
 use treewright::treebank::{self, Entry, ReadOptions};
 
@@ -37,7 +37,7 @@ fn config(system: &str, update: Update) -> TrainConfig {
 #[track_caller]
 fn check_learns(config: &TrainConfig, entries: &[Entry], least: f64) -> Model {
     let mut scores = Scores::default();
-    let model = train(config, entries, entries, &mut scores).expect("trainable");
+    let model = train(config, entries, entries, None, &mut scores).expect("trainable");
     let best = scores.0.iter().filter_map(|report| report.dev).fold(0.0, f64::max);
     assert!(best >= least, "{} {:?}: {best}", config.system, config.update);
     model
@@ -67,7 +67,8 @@ fn bytes(model: &Model) -> Vec<u8> {
 fn same_seed_same_bytes_whatever_the_threads() {
     let entries = sample("ud_english_ewt.conllu");
     let config = TrainConfig { epochs: 3, ..config("arc-hybrid", Update::Local) };
-    let model = |config: &TrainConfig| bytes(&train(config, &entries, &entries, &mut ()).expect("trainable"));
+    let model =
+        |config: &TrainConfig| bytes(&train(config, &entries, &entries, None, &mut ()).expect("trainable"));
     let one = model(&TrainConfig { jobs: 1, ..config.clone() });
     assert!(one == model(&TrainConfig { jobs: 3, ..config.clone() }), "threads changed the model");
     assert!(one != model(&TrainConfig { seed: 2, ..config }), "the seed had no effect");
@@ -76,9 +77,14 @@ fn same_seed_same_bytes_whatever_the_threads() {
 #[test]
 fn a_model_survives_its_file_and_parses_the_same() {
     let entries = sample("ud_english_ewt.conllu");
-    let model =
-        train(&TrainConfig { epochs: 3, ..config("arc-hybrid", Update::Local) }, &entries, &[], &mut ())
-            .expect("trainable");
+    let model = train(
+        &TrainConfig { epochs: 3, ..config("arc-hybrid", Update::Local) },
+        &entries,
+        &[],
+        None,
+        &mut (),
+    )
+    .expect("trainable");
     let bytes = bytes(&model);
     let folder = std::env::temp_dir().join(format!("treewright-test-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -109,7 +115,7 @@ fn a_model_survives_its_file_and_parses_the_same() {
 fn damaged_models_are_refused() {
     let entries = sample("ud_english_ewt.conllu");
     let config = TrainConfig { epochs: 1, ..config("arc-hybrid", Update::Local) };
-    let bytes = bytes(&train(&config, &entries[..3], &[], &mut ()).expect("trainable"));
+    let bytes = bytes(&train(&config, &entries[..3], &[], None, &mut ()).expect("trainable"));
     let check = |bytes: &[u8], part: &str| {
         let error = Model::from_bytes(bytes).expect_err(part);
         assert_eq!(error.code.as_str(), "TW801");
@@ -139,8 +145,55 @@ fn damaged_models_are_refused() {
 
 #[test]
 fn training_on_nothing_is_an_error() {
-    let error = train(&config("arc-hybrid", Update::Local), &[], &[], &mut ()).expect_err("no data");
+    let error = train(&config("arc-hybrid", Update::Local), &[], &[], None, &mut ()).expect_err("no data");
     assert_eq!(error.code.as_str(), "TW802");
-    let wrong = train(&config("in-order", Update::Early), &sample("ud_english_ewt.conllu"), &[], &mut ());
+    let wrong =
+        train(&config("in-order", Update::Early), &sample("ud_english_ewt.conllu"), &[], None, &mut ());
     assert!(wrong.expect_err("dependencies").message.contains("not constituents"));
+}
+
+#[derive(Default)]
+struct Checkpoints(Vec<Vec<u8>>);
+
+impl Log for Checkpoints {
+    fn checkpoint(&mut self, checkpoint: &Checkpoint) -> treewright::Result<()> {
+        self.0.push(checkpoint.to_bytes());
+        Ok(())
+    }
+}
+
+#[test]
+fn a_resumed_run_ends_in_the_same_model() {
+    let entries = sample("agdt_ancient_greek.conllu");
+    for update in [Update::Local, Update::Early] {
+        let config = TrainConfig { epochs: 4, ..config("arc-hybrid-swap", update) };
+        let mut kept = Checkpoints::default();
+        let whole = train(&config, &entries, &entries, None, &mut kept).expect("trainable");
+        assert_eq!(kept.0.len(), 3);
+        let checkpoint = Checkpoint::from_bytes(&kept.0[1]).expect("a checkpoint");
+        let resumed = train(&config, &entries, &entries, Some(&checkpoint), &mut ()).expect("trainable");
+        assert!(bytes(&whole) == bytes(&resumed), "{update:?}");
+        let other = train(&TrainConfig { seed: 5, ..config }, &entries, &entries, Some(&checkpoint), &mut ());
+        assert!(other.expect_err("another seed").message.contains("other data or settings"));
+        let mut flipped = kept.0[0].clone();
+        flipped[40] ^= 1;
+        assert!(Checkpoint::from_bytes(&flipped).expect_err("damaged").message.contains("checksum"));
+        assert!(Checkpoint::from_bytes(&kept.0[0][..15]).is_err());
+    }
+}
+
+#[test]
+fn pseudo_projective_training_keeps_crossing_sentences() {
+    let entries = sample("agdt_ancient_greek.conllu");
+    let projective = config("arc-hybrid", Update::Local);
+    let mut log = Scores::default();
+    train(&projective, &entries, &entries, None, &mut log).expect("trainable");
+    let encoded = TrainConfig { pseudo_projective: "head".to_owned(), ..projective };
+    let model = check_learns(&encoded, &entries, 90.0);
+    let mut worker = Parser::new(model).worker();
+    let crossing = |tree: Option<Tree>| matches!(tree, Some(Tree::Dependency(tree)) if !tree.is_projective());
+    assert!(
+        entries.iter().any(|entry| crossing(worker.parse(&entry.sentence))),
+        "arcs cross again in parses"
+    );
 }
