@@ -171,3 +171,55 @@ fn only_idle_is_legal_at_the_end_and_changes_nothing() {
 }
 
 mod exactness;
+
+/// The configurations of a derivation in the form of the paper's table 1: S, D, B and the action that led there.
+fn table(system: &SrGap, words: &[&str], actions: &[ActionId]) -> String {
+    let mut forest = Forest::new();
+    let mut state = system.start(&mut forest, &laws::sentence(words.len()));
+    let mut rows = String::new();
+    for action in std::iter::once(None).chain(actions.iter().map(Some)) {
+        if let Some(&action) = action {
+            state = system.apply(&mut forest, &state, action);
+        }
+        let item = |node: NodeId| {
+            let node = forest.node(node);
+            let word = words[node.head.index()];
+            node.label.map_or(word.to_owned(), |label| format!("{}[{word}]", system.symbols().name(label)))
+        };
+        let bottom_up = |nodes: Vec<NodeId>| nodes.into_iter().rev().map(item).collect::<Vec<_>>().join(" ");
+        let view = system.view(&state);
+        let deque: Vec<NodeId> =
+            view.deque_top.into_iter().chain(forest.chain(view.deque).take(view.n_deque as usize)).collect();
+        let columns = [
+            bottom_up(forest.chain(view.stack).collect()),
+            bottom_up(deque),
+            words[view.next.index()..].join(" "),
+            action.map_or(String::new(), |&action| system.name(action)),
+        ];
+        rows.push_str(columns.join(" | ").trim_end());
+        rows.push('\n');
+    }
+    rows
+}
+
+#[test]
+fn the_derivation_of_table_1() {
+    use crate::tree::{Child, TreeBuilder, binarize_with_heads};
+    let words = ["Es", "bestünde", "somit", "hinreichender", "Spielraum"];
+    let mut builder = TreeBuilder::with_tokens(5);
+    let (sentence, outer, inner) = (builder.node("S"), builder.node("NP"), builder.node("NP"));
+    for (child, parent) in [(0, outer), (1, sentence), (2, sentence), (3, inner), (4, inner)] {
+        builder.attach(Child::Token(TokenIdx::new(child)), parent);
+    }
+    builder.attach(Child::Node(inner), outer);
+    builder.attach(Child::Node(outer), sentence);
+    // The heads are the noun, the inner NP and the verb: each time the second child.
+    let tree = binarize_with_heads(&builder.finish().unwrap(), &laws::sentence(5), &[1, 1, 1], 0);
+    let system = SrGap::from_trees([&tree].into_iter(), &SystemOptions::default());
+    let found = table(&system, &words, &system.derive(&tree).unwrap());
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/systems/sr_gap/tests/table_1.txt");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(file, &found).unwrap();
+    }
+    assert_eq!(found, std::fs::read_to_string(file).unwrap());
+}
