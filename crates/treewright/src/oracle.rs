@@ -269,11 +269,41 @@ impl<S: Registered> Oracle<S> for AnyOracle<S> {
         each!(self, oracle => oracle.optimal(system, forest, state, legal, out));
     }
 
+    fn restrict(&self, system: &S, forest: &Forest, state: &S::State, legal: &mut ActionSet) {
+        each!(self, oracle => oracle.restrict(system, forest, state, legal));
+    }
+
     fn advance(&mut self, system: &S, forest: &Forest, state: &S::State, action: ActionId) {
         each!(self, oracle => oracle.advance(system, forest, state, action));
     }
 
     fn may_follow(&self, system: &S, forest: &Forest, state: &S::State, action: ActionId) -> bool {
         each!(self, oracle => oracle.may_follow(system, forest, state, action))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::laws;
+    use crate::systems::arc_hybrid_swap::ArcHybridSwap;
+    use crate::tree::DependencyTree;
+
+    /// Every method of the oracle inside is reached, `restrict` above all: its default does nothing.
+    #[test]
+    fn an_oracle_chosen_at_run_time_restricts_like_the_one_it_holds() {
+        let system = ArcHybridSwap::with_labels([], true);
+        let gold = DependencyTree::from_heads([Some(2), None, Some(1)]);
+        let oracle: AnyOracle<ArcHybridSwap> = AnyOracle::new(OracleKind::Dynamic, &system, &gold).unwrap();
+        let mut forest = Forest::new();
+        let start = system.start(&mut forest, &laws::sentence(3));
+        let shift = system.action("SHIFT").unwrap();
+        let state = system.apply(&mut forest, &start, shift);
+        let mut legal = ActionSet::default();
+        system.legal(&forest, &state, &mut legal);
+        assert!(legal.len() > 1);
+        oracle.restrict(&system, &forest, &state, &mut legal);
+        // Word 1 hangs from word 3, so word 2 has to come first.
+        assert_eq!(laws::names(&system, &legal.iter().collect::<Vec<_>>()), "SWAP");
     }
 }
