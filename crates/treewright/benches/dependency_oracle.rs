@@ -1,9 +1,10 @@
 //! What a step costs with the dynamic oracles of the dependency systems, for sentences of 10 to 200 words.
 //!
-//! Random trees with 40 relations, random walks within what training may do: `system` is finding the legal actions
-//! and applying one, `oracle` is what the oracle adds (restricting, the optimal actions, keeping its books), both in
-//! nanoseconds a step. `cargo bench --bench dependency_oracle`. On Linux the time is that which the thread spent on a
-//! processor, so that a busy machine matters less.
+//! Random trees with 40 relations, random walks within what training may do. `system` is a step without the oracle's
+//! advice: the legal actions, restricting them, applying one, and the step's share of setting up forest and oracle.
+//! `oracle` is what finding the optimal actions and keeping the books add. Both in nanoseconds a step.
+//! `cargo bench --bench dependency_oracle`. On Linux the time is that which the thread spent on a processor, so that
+//! a busy machine matters less.
 
 use std::hint::black_box;
 use std::time::Instant;
