@@ -95,6 +95,7 @@ mod tests {
         check("ab", "a-b-", &["aa", "bb"], None);
         check("a-b", "a--b", &["aa", "bb"], None);
         check("ab", "ab--", &["aa", "bb"], None);
+        check("abc", "ab---", &["aa", "bb", "c-"], None);
     }
 
     #[test]
