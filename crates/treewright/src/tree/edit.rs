@@ -61,12 +61,10 @@ pub(super) fn rebuild(
     let mut builder = TreeBuilder::default();
     let mut becomes: Vec<Option<NodeId>> = vec![None; tree.n_nodes()];
     let mut new_tokens: Vec<Option<TokenIdx>> = vec![None; tree.n_tokens()];
-    let mut n_kept = 0;
-    for i in (0..tree.n_tokens()).filter(|&i| keep[i]) {
+    for (n_kept, i) in (0..tree.n_tokens()).filter(|&i| keep[i]).enumerate() {
         let token = TokenIdx::new(i);
         let new = TokenIdx::new(n_kept);
         new_tokens[i] = Some(new);
-        n_kept += 1;
         let (mut below, mut at) = (Child::Token(new), Some(token_parents[i]));
         // Nodes are made as they are met from their words, so empty ones are never made.
         while let Some(node) = at {

@@ -177,7 +177,7 @@ fn what_is_no_tree_is_refused() {
         |b| {
             (0..2).for_each(|i| {
                 b.unary("S", word(i));
-            })
+            });
         },
         TreeError::Unrooted(0),
     );
