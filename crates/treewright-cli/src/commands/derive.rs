@@ -116,7 +116,7 @@ fn derivations<S: Registered>(
         })
         .collect();
     // Trees with several roots are what the treebank says; a single root is for parsing.
-    let options = SystemOptions { single_root: !args.read.many_roots, ..SystemOptions::default() };
+    let options = SystemOptions { single_root: !args.read.many_roots };
     let system = S::from_trees(trees.iter().filter_map(|tree| tree.as_ref().ok()), &options);
     let mut n_underivable = 0;
     for (i, tree) in trees.iter().enumerate() {

@@ -159,7 +159,7 @@ pub fn run(args: &DrawArgs) -> Result<ExitCode> {
     }
     progress.clear();
     drawer.finish()?;
-    for numbers in args.sentence.iter().filter(|numbers| numbers.first > number) {
+    if let Some(numbers) = args.sentence.iter().find(|numbers| numbers.first > number) {
         let message = format!("there is no {numbers}: the input has {number}");
         return Err(Error::new(Code::Mismatch, 0, 0, message));
     }

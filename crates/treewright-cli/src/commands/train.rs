@@ -314,7 +314,7 @@ impl Log for Progress {
             self.bar.set_length(total as u64);
             self.bar.set_prefix(epoch.to_string());
         }
-        if done % 64 == 0 || done == total {
+        if done.is_multiple_of(64) || done == total {
             self.bar.set_position(done as u64);
         }
     }

@@ -362,7 +362,7 @@ mod tests {
     fn random_walks_obey_the_laws() {
         let system = BottomUp::with_labels(["A", "S"], ["X:", "S:<A>"], ["ROOT", "S"], 2);
         (1..=10).for_each(|n| {
-            laws::random_walks(&system, n, 60, n as u64, true, |t| assert_eq!(t.n_tokens(), n))
+            laws::random_walks(&system, n, 60, n as u64, true, |t| assert_eq!(t.n_tokens(), n));
         });
         let flat = BottomUp::with_labels([], ["S:"], ["S"], 0);
         (1..=10).for_each(|n| laws::random_walks(&flat, n, 60, n as u64, false, |_| {}));

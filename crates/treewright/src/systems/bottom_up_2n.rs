@@ -383,7 +383,7 @@ mod tests {
         let pairs = [("A", "S"), ("S", "ROOT"), ("S", "A")];
         let system = BottomUp2n::with_labels(["A", "S"], ["X:", "S:<A>"], ["ROOT", "S"], pairs);
         (1..=10).for_each(|n| {
-            laws::random_walks(&system, n, 60, n as u64, true, |t| assert_eq!(t.n_tokens(), n))
+            laws::random_walks(&system, n, 60, n as u64, true, |t| assert_eq!(t.n_tokens(), n));
         });
         let flat = BottomUp2n::with_labels([], ["S:"], ["S"], []);
         (1..=10).for_each(|n| laws::random_walks(&flat, n, 60, n as u64, false, |_| {}));

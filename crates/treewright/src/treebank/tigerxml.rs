@@ -233,7 +233,7 @@ impl Graph {
             builder.attach(child, parent);
             match child {
                 Child::Token(token) if !edge.label.is_empty() => {
-                    builder.set_token_edge(token, edge.label.clone())
+                    builder.set_token_edge(token, edge.label.clone());
                 }
                 Child::Token(_) => {}
                 Child::Node(node) => builder.set_edge(node, edge.label.clone()),

@@ -125,8 +125,7 @@ fn cut(chunk: &str, is_last: bool, out: &mut Vec<Token>) {
     }
     let mut core = rest;
     let mut ends = Vec::new();
-    loop {
-        let Some(c) = core.chars().next_back() else { break };
+    while let Some(c) = core.chars().next_back() {
         let dots = core.len() - core.trim_end_matches('.').len();
         // The dots of an ellipsis are one word; a single one ends the sentence or an abbreviation.
         let width = match dots {

@@ -65,12 +65,12 @@ impl Gold {
                 let place = if id == tree.root() { "root labels" } else { "labels inside a tree" };
                 Underivable(format!("{} is not among the system's {place}", node.label))
             })?;
-            match tree.children(id) {
-                &[Child::Token(token)] => {
+            match *tree.children(id) {
+                [Child::Token(token)] => {
                     gold.unary[token.index()] = Some(label);
                     continue;
                 }
-                &[Child::Node(below)] => {
+                [Child::Node(below)] => {
                     let below = &tree.node(below).label;
                     let why = format!("{} has the one child {below}, which is not a word", node.label);
                     return Err(Underivable(why));

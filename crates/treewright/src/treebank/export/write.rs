@@ -95,7 +95,7 @@ impl<W: Write> ExportWriter<W> {
             }
             match keyword(comment, "#BOS") {
                 Some(text) if rest.is_empty() && !text.trim_matches(SPACES).is_empty() => {
-                    text.trim_matches(SPACES).clone_into(&mut rest)
+                    text.trim_matches(SPACES).clone_into(&mut rest);
                 }
                 _ => {
                     let prefix: &[u8] = if comment.starts_with("%%") { b"" } else { b"%% " };
