@@ -348,7 +348,7 @@ impl Look {
 
     /// Gold nodes that will not be built plus wrong constituents to come, if `n_shifted` words were shifted and D has
     /// one element.
-    fn to_come(&mut self, gold: &Gold, n_shifted: u32) -> u32 {
+    fn still_to_come(&mut self, gold: &Gold, n_shifted: u32) -> u32 {
         let work = &mut self.work;
         work.clone_from(&self.pieces);
         let root = work.len() - 1;
@@ -393,7 +393,7 @@ impl Look {
         *self.count(newest) -= 1;
         *self.count(item) -= 1;
         *self.count(joined) += 1;
-        let to_come = self.to_come(gold, self.n_shifted);
+        let to_come = self.still_to_come(gold, self.n_shifted);
         *self.count(joined) -= 1;
         *self.count(item) += 1;
         *self.count(newest) += 1;
@@ -447,7 +447,7 @@ impl Look {
         if self.n_gaps > 0 {
             self.best_reduction(gold, self.n_gaps, 0)
         } else {
-            self.to_come(gold, self.n_shifted).saturating_add(self.wrong)
+            self.still_to_come(gold, self.n_shifted).saturating_add(self.wrong)
         }
     }
 
@@ -455,7 +455,7 @@ impl Look {
     fn after(&mut self, gold: &Gold, now: u32, wanted: impl Fn(Kinds) -> bool) -> After {
         let unary = u32::from(self.unary.is_some());
         let shift = if wanted(Kinds::Shift) {
-            self.to_come(gold, self.n_shifted + 1).saturating_add(self.wrong + unary)
+            self.still_to_come(gold, self.n_shifted + 1).saturating_add(self.wrong + unary)
         } else {
             NEVER
         };

@@ -70,7 +70,7 @@ impl Search<'_> {
         key
     }
 
-    fn to_come(&mut self, forest: &mut Forest, state: &State) -> i32 {
+    fn still_to_come(&mut self, forest: &mut Forest, state: &State) -> i32 {
         if self.system.is_final(forest, state) {
             return 0;
         }
@@ -91,7 +91,7 @@ impl Search<'_> {
             let after = self.system.apply(forest, state, action);
             let is_new = after.d0 != state.d0 && after.next == state.next;
             let price = after.d0.filter(|_| is_new).map_or(0, |d0| self.price(forest, d0));
-            best = best.min(price + self.to_come(forest, &after));
+            best = best.min(price + self.still_to_come(forest, &after));
         }
         assert_ne!(best, i32::MAX, "a dead end");
         self.memo.insert(key, best);
@@ -99,7 +99,7 @@ impl Search<'_> {
     }
 
     fn loss(&mut self, forest: &mut Forest, state: &State) -> u32 {
-        (self.built(forest, state) + self.to_come(forest, state)) as u32
+        (self.built(forest, state) + self.still_to_come(forest, state)) as u32
     }
 }
 
