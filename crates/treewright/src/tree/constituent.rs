@@ -95,6 +95,8 @@ pub enum TreeError {
     NoWords(usize),
     /// A word hangs under two parents, or twice under one.
     TwoParents(TokenIdx),
+    /// A node (by its number in the builder) hangs under two parents, or twice under one.
+    NodeTwoParents(usize),
     /// A word hangs nowhere.
     Unattached(TokenIdx),
     /// Nodes that are not under the root, or on a cycle (one of them, by its number in the builder).
@@ -107,6 +109,7 @@ impl std::fmt::Display for TreeError {
             TreeError::Empty => write!(f, "the tree has no constituent"),
             TreeError::NoWords(_) => write!(f, "a constituent dominates no word"),
             TreeError::TwoParents(token) => write!(f, "word {} has two parents", token.index()),
+            TreeError::NodeTwoParents(_) => write!(f, "a constituent has two parents"),
             TreeError::Unattached(token) => write!(f, "word {} has no parent", token.index()),
             TreeError::Unrooted(_) => write!(f, "a constituent is not connected to the root"),
         }
@@ -309,8 +312,8 @@ pub struct TreeBuilder {
     token_parents: Vec<Option<NodeId>>,
     token_edges: Vec<Str>,
     secondary: Vec<SecondaryEdge>,
-    /// The first word that was given two parents.
-    doubled: Option<TokenIdx>,
+    /// The first word or constituent that was given two parents.
+    doubled: Option<Child>,
 }
 
 impl TreeBuilder {
@@ -360,22 +363,22 @@ impl TreeBuilder {
         self.secondary.push(SecondaryEdge { child, label: label.into(), parent });
     }
 
-    /// Hangs a word or constituent under `parent`. A word that already has a parent is remembered as an error; a
+    /// Hangs a word or constituent under `parent`. One that already has a parent is remembered as an error; a
     /// sentence grows when a word behind its end is attached.
     pub fn attach(&mut self, child: Child, parent: NodeId) {
-        match child {
-            Child::Node(node) => self.parents[node.index()] = Some(parent),
+        let slot = match child {
+            Child::Node(node) => &mut self.parents[node.index()],
             Child::Token(token) => {
                 if self.token_parents.len() <= token.index() {
                     self.token_parents.resize(token.index() + 1, None);
                 }
-                let slot = &mut self.token_parents[token.index()];
-                if slot.is_some() && self.doubled.is_none() {
-                    self.doubled = Some(token);
-                }
-                *slot = Some(parent);
+                &mut self.token_parents[token.index()]
             }
+        };
+        if slot.is_some() && self.doubled.is_none() {
+            self.doubled = Some(child);
         }
+        *slot = Some(parent);
     }
 
     /// Hangs a word or constituent somewhere else.
@@ -414,8 +417,10 @@ impl TreeBuilder {
         if n_nodes == 0 {
             return Err(TreeError::Empty);
         }
-        if let Some(token) = self.doubled {
-            return Err(TreeError::TwoParents(token));
+        match self.doubled {
+            None => {}
+            Some(Child::Token(token)) => return Err(TreeError::TwoParents(token)),
+            Some(Child::Node(node)) => return Err(TreeError::NodeTwoParents(node.index())),
         }
         // Walking up from the words in order, a node is met first from its leftmost word. Appending it to its
         // parent's children at that moment gives every child list in the order of leftmost words.

@@ -390,7 +390,7 @@ impl Constituents<'_> {
         builder.finish().map_err(|error| {
             let code = match error {
                 TreeError::NoWords(_) | TreeError::Empty => Code::EmptyConstituent,
-                TreeError::TwoParents(_) => Code::TwoParents,
+                TreeError::TwoParents(_) | TreeError::NodeTwoParents(_) => Code::TwoParents,
                 TreeError::Unattached(_) => Code::MissingWord,
                 TreeError::Unrooted(_) => Code::BadParent,
             };

@@ -66,6 +66,16 @@ fn what_is_no_tree() {
     builder.attach(token(0), root);
     builder.attach(token(0), root);
     assert_eq!(builder.finish(), Err(TreeError::TwoParents(TokenIdx::new(0))));
+    // A constituent may be moved, but not attached for the second time.
+    let mut builder = TreeBuilder::with_tokens(1);
+    let (root, middle, low) = (builder.node("S"), builder.node("VP"), builder.node("NP"));
+    builder.attach(token(0), low);
+    builder.attach(Child::Node(middle), root);
+    builder.attach(Child::Node(low), root);
+    builder.move_to(Child::Node(low), middle);
+    assert!(builder.clone().finish().is_ok());
+    builder.attach(Child::Node(low), middle);
+    assert_eq!(builder.finish(), Err(TreeError::NodeTwoParents(2)));
 }
 
 #[test]
