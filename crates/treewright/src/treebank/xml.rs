@@ -163,6 +163,13 @@ impl<R: Read> XmlSource<R> {
                     self.depth += 1;
                     self.name = Str::from(start.local_name().as_ref());
                     read_attributes(&start, &mut self.attributes).map_err(|error| bad_xml(at, &error))?;
+                    if let Some(name) = doubled(&self.attributes) {
+                        let message = format!(
+                            "not well-formed XML, reading ends here: the attribute {name:?} for the second time; \
+                             expected each once"
+                        );
+                        return Err(at.error(Code::BadXml, message));
+                    }
                     Kind::Start
                 }
                 Event::End(end) => {
@@ -210,13 +217,26 @@ enum Kind {
 
 fn read_attributes(start: &BytesStart<'_>, out: &mut Vec<(Str, Str)>) -> quick_xml::Result<()> {
     out.clear();
-    // The check for doubled names takes quadratic time; the first of them counts.
+    // The library's check for doubled names takes quadratic time; ours comes later.
     for attribute in start.attributes().with_checks(false) {
         let attribute = attribute?;
         let value = attribute.normalized_value(XmlVersion::Explicit1_0)?;
         out.push((Str::from(attribute.key.as_ref()), Str::from(value)));
     }
     Ok(())
+}
+
+/// An attribute that stands in the tag twice.
+fn doubled(attributes: &[(Str, Str)]) -> Option<&str> {
+    // Comparing all pairs is fastest for the usual few; a tag may have any number.
+    if attributes.len() <= 16 {
+        let is_again =
+            |&(i, (name, _)): &(usize, &(Str, Str))| attributes[..i].iter().any(|(n, _)| n == name);
+        return attributes.iter().enumerate().find(is_again).map(|(_, (name, _))| name.as_str());
+    }
+    let mut names: Vec<&str> = attributes.iter().map(|(name, _)| name.as_str()).collect();
+    names.sort_unstable();
+    names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
 
 #[cold]

@@ -119,6 +119,8 @@ fn other_ways_to_write_it() {
                 <nt cat='Q' id='q'><edge idref='b'/><edge idref='a'/></nt></nonterminals></graph><matches><match/></matches></s>";
     check(text, &["(T (Q 0=A (N 1=B)))"]);
     assert_eq!(entries(text)[0].sentence.tokens[0].misc, "number=Sg|gender=F");
+    let both = "<s><t id='a' word='A' case='Nom' misc='x=y' number='Sg'/></s>";
+    assert_eq!(entries(both)[0].sentence.tokens[0].misc, "case=Nom|x=y|number=Sg");
     // One word alone.
     check("<s><graph root='w'><t id='w' word='Ja' pos='ITJ'/></graph></s>", &["(VROOT (ITJ 0=Ja))"]);
     let options = ReadOptions { no_parse: true, ..ReadOptions::default() };
@@ -215,6 +217,15 @@ fn bad_xml_ends_the_file() {
     ] {
         let found = shown(cut, &ReadOptions::default());
         assert!(found.len() == 1 && found[0].contains("[TW301]"), "{found:?}");
+    }
+    // An attribute given twice, among few and among many.
+    let many: String = (0..20).map(|i| format!(" a{i}='x'")).collect();
+    for many in ["", many.as_str()] {
+        let again =
+            format!("not well-formed XML, reading ends here: the attribute {:?} for the second time", "word");
+        let text = format!("{ONE}\n<s><t id='a' word='A'{many} word='B'/></s>{ONE}");
+        check(&text, &["(S (A 0=a))", &format!("2:4: sentence 2: {again}; expected each once [TW301]")]);
+        check(&format!("<s><t id='a' word='A'{many}/></s>"), &["(VROOT 0=A)"]);
     }
     let truncated = "2:1: sentence 1: the file ends inside an element; expected its end tag [TW209]";
     check("<corpus><s>", &[truncated]);
