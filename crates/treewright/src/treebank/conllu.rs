@@ -477,7 +477,7 @@ impl<W: Write> Writer for ConlluWriter<W> {
     fn write(&mut self, entry: &Entry) -> Result<()> {
         self.n_sentences += 1;
         self.buffer.clear();
-        let mut text = Text { buffer: &mut self.buffer, n_lines: 0, n_tabs: 0, rows: 0 };
+        let mut text = Text { buffer: &mut self.buffer, n_lines: 0, n_tabs: 0, rows: 0, has_bar: false };
         text.entry(entry, self.dialect).map_err(|error| error.in_sentence(self.n_sentences))?;
         self.sink.write_all(&self.buffer)?;
         Ok(())
@@ -495,6 +495,8 @@ struct Text<'a> {
     n_tabs: usize,
     /// Where the words start, behind the comments.
     rows: usize,
+    /// Was there a value, other than a word itself, that would be read as absent?
+    has_bar: bool,
 }
 
 impl Text<'_> {
@@ -615,7 +617,9 @@ impl Text<'_> {
             return Err(Error::new(Code::EmptyColumn, 0, 0, format!("word {} has no form", i + 1)));
         }
         self.number(i + 1);
-        for field in [&token.form, &token.lemma, &token.tag, &token.xpos, &token.feats] {
+        self.buffer.push(b'\t');
+        self.buffer.extend_from_slice(token.form.as_bytes());
+        for field in [&token.lemma, &token.tag, &token.xpos, &token.feats] {
             self.field(field);
         }
         match arc {
@@ -643,6 +647,7 @@ impl Text<'_> {
 
     #[inline]
     fn field(&mut self, value: &str) {
+        self.has_bar |= value == "_";
         self.buffer.push(b'\t');
         self.buffer.extend_from_slice(if value.is_empty() { b"_" } else { value.as_bytes() });
     }
@@ -682,6 +687,9 @@ impl Text<'_> {
         }
         if memchr::memmem::find(self.buffer, b"\r\n").is_some() {
             return Err(unwritable("a value with a carriage return at its end"));
+        }
+        if self.has_bar {
+            return Err(unwritable("a value `_`, which means that there is none, outside of FORM"));
         }
         Ok(())
     }

@@ -191,6 +191,17 @@ fn what_would_not_come_back_is_not_written() {
     check_unwritable(|e| e.sentence.tokens[0].lemma = "a\nb".into(), Code::Unwritable);
     check_unwritable(|e| e.sentence.tokens[0].feats = "a\0b".into(), Code::Unwritable);
     check_unwritable(|e| e.sentence.tokens[0].misc = "a\r".into(), Code::Unwritable);
+    check_unwritable(|e| e.sentence.tokens[0].lemma = "_".into(), Code::Unwritable);
+    check_unwritable(|e| e.sentence.tokens[2].tag = "_".into(), Code::Unwritable);
+    check_unwritable(|e| e.sentence.tokens[0].misc = "_".into(), Code::Unwritable);
+    check_unwritable(
+        |e| {
+            let mut tree = DependencyTree::from_heads([None, Some(0), Some(0)]);
+            tree.arcs[1].label = "_".into();
+            e.tree = Some(tree.into());
+        },
+        Code::Unwritable,
+    );
     check_unwritable(|e| e.sentence.comments[0] = "# a\n".into(), Code::Unwritable);
     check_unwritable(|e| e.sentence.tokens[0].form = "".into(), Code::EmptyColumn);
     check_unwritable(|e| e.sentence.multiwords[0].columns[3] = "".into(), Code::EmptyColumn);
