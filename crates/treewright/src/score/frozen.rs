@@ -1,4 +1,5 @@
-//! Read-only weights for parsing: averaged, quantised to 16 bits, laid out for few cache misses, mappable from disk.
+//! Read-only weights for parsing: averaged, quantised to 16 bits, laid out for few cache misses, mappable from disk
+//! (little-endian machines only: a row's 16-bit weights are used where they lie).
 //!
 //! A feature's key leads to one slot of 16 bytes. A feature with one or two weights has them in the slot itself; more
 //! stand together elsewhere, as pairs, or as a whole row if there are many. Unknown features cost one look.
@@ -8,6 +9,7 @@ use std::sync::Arc;
 use crate::error::{Code, Error, Result};
 use crate::features::{Encoded, Extractor, TemplateSet, Vocabulary};
 use crate::forest::{Forest, View};
+use crate::score::kernel;
 use crate::score::{Perceptron, Rows, Scorer};
 use crate::sentence::Sentence;
 
@@ -46,8 +48,8 @@ fn pack(action: u16, weight: i16) -> u32 {
 }
 
 #[inline]
-fn unpack(pair: u32) -> (usize, f32) {
-    ((pair >> 16) as usize, f32::from(pair as u16 as i16))
+fn unpack(pair: u32) -> (usize, i32) {
+    ((pair >> 16) as usize, i32::from(pair as u16 as i16))
 }
 
 impl FrozenWeights {
@@ -84,11 +86,10 @@ impl FrozenWeights {
             } else {
                 words[at + 1] = DENSE;
                 words[at + 2] = words.len() as u32;
-                let start = words.len();
-                words.resize(start + row_words, 0);
-                for &(action, weight) in pairs {
-                    words[start + usize::from(action) / 2] |= u32::from(weight as u16) << (16 * (action % 2));
-                }
+                let mut row = vec![0u32; row_words];
+                let weights: &mut [i16] = bytemuck::cast_slice_mut(&mut row);
+                pairs.iter().for_each(|&(action, weight)| weights[usize::from(action)] = weight);
+                words.extend(row);
             }
         }
         FrozenWeights { source: Arc::new(words), n_slots, n_actions, row_words, n_features: features.len() }
@@ -141,31 +142,38 @@ impl FrozenWeights {
     /// The slot of a feature, if the model has it. The number of looks is bounded, so that a damaged table without
     /// a free slot cannot hang the parser.
     #[inline]
-    fn slot<'a>(&self, words: &'a [u32], key: u64) -> Option<&'a [u32; SLOT]> {
-        let mut at = Self::first_slot(key, self.n_slots);
-        for _ in 0..self.n_slots {
-            let slot: &[u32; SLOT] =
-                words[at * SLOT..at * SLOT + SLOT].try_into().expect("a slot has four words");
+    fn slot<'a>(&self, slots: &'a [[u32; SLOT]], key: u64) -> Option<&'a [u32; SLOT]> {
+        let mut at = Self::first_slot(key, slots.len());
+        for _ in 0..slots.len() {
+            let slot = &slots[at];
             if slot[0] == key as u32 {
                 return Some(slot);
             }
             if slot[0] == 0 {
                 return None;
             }
-            at = (at + 1) & (self.n_slots - 1);
+            at = (at + 1) & (slots.len() - 1);
         }
         None
     }
 
-    /// Adds the weights of features to a row. Features come in bulk so that their cache misses overlap.
+    /// Adds the weights of features to the scores. Features come in bulk so that their cache misses overlap.
     #[inline]
-    fn add(&self, keys: &[u64], found: &mut Vec<[u32; SLOT]>, row: &mut [f32]) {
+    fn add(&self, keys: &[u64], found: &mut Vec<[u32; SLOT]>, scores: &mut [i32]) {
         let words = self.source.words();
+        let slots = &words.as_chunks::<SLOT>().0[..self.n_slots];
         found.clear();
-        found.extend(keys.iter().filter(|&&key| key != 0).filter_map(|&key| self.slot(words, key)).copied());
+        found.reserve(keys.len());
+        for &key in keys {
+            if key != 0
+                && let Some(slot) = self.slot(slots, key)
+            {
+                found.push(*slot);
+            }
+        }
         let mut add_pair = |pair: u32| {
             let (action, weight) = unpack(pair);
-            if let Some(score) = row.get_mut(action) {
+            if let Some(score) = scores.get_mut(action) {
                 *score += weight;
             }
         };
@@ -186,16 +194,8 @@ impl FrozenWeights {
         }
         for slot in found.iter().filter(|slot| slot[1] == DENSE) {
             let start = slot[2] as usize;
-            let dense = words.get(start..start + self.row_words).unwrap_or(&[]);
-            for (scores, &both) in row.chunks_exact_mut(2).zip(dense) {
-                scores[0] += f32::from(both as u16 as i16);
-                scores[1] += f32::from((both >> 16) as u16 as i16);
-            }
-            if row.len() % 2 == 1
-                && let (Some(last), Some(&both)) = (row.last_mut(), dense.last())
-            {
-                *last += f32::from(both as u16 as i16);
-            }
+            let row = words.get(start..start + self.row_words).unwrap_or(&[]);
+            kernel::add_row(scores, bytemuck::cast_slice(row));
         }
     }
 }
@@ -209,14 +209,16 @@ pub struct Frozen {
     encoded: Encoded,
     keys: Vec<u64>,
     found: Vec<[u32; SLOT]>,
+    scores: Vec<i32>,
 }
 
 impl Frozen {
     /// A scorer that shares its tables with others.
     pub fn new(vocabulary: Arc<Vocabulary>, templates: &TemplateSet, weights: FrozenWeights) -> Self {
         let extractor = Extractor::new(templates);
+        let scores = vec![0; weights.n_actions];
         let (encoded, keys, found) = (Encoded::default(), Vec::new(), Vec::new());
-        Frozen { vocabulary, weights, extractor, encoded, keys, found }
+        Frozen { vocabulary, weights, extractor, encoded, keys, found, scores }
     }
 }
 
@@ -229,7 +231,9 @@ impl Scorer for Frozen {
         rows.reset(views.len(), self.weights.n_actions);
         for (i, view) in views.iter().enumerate() {
             self.extractor.extract(forest, view, &self.encoded, &mut self.keys);
-            self.weights.add(&self.keys, &mut self.found, rows.row_mut(i));
+            self.scores.fill(0);
+            self.weights.add(&self.keys, &mut self.found, &mut self.scores);
+            rows.row_mut(i).iter_mut().zip(&self.scores).for_each(|(score, &sum)| *score = sum as f32);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Scorers turn views into rows of numbers, one number per action; learners change them.
 
 mod frozen;
+mod kernel;
 mod perceptron;
 
 pub use frozen::{Frozen, FrozenWeights, WordSource};

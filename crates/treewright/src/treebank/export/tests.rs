@@ -304,7 +304,10 @@ fn reduced(entry: &Entry) -> Entry {
     for token in &mut sentence.tokens {
         token.xpos = Str::default();
         token.deps = Str::default();
-        token.misc = Str::default();
+        // Only what looks like a comment has a place behind a word.
+        let is_comment = token.misc.starts_with("%%");
+        token.misc =
+            if is_comment { token.misc.trim_end_matches([' ', '\t']).into() } else { Str::default() };
     }
     Entry { sentence, tree: entry.tree.clone() }
 }
