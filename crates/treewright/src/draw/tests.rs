@@ -222,6 +222,52 @@ fn ascii_drawings_are_ascii() {
             assert!(drawing.is_ascii(), "{drawing}");
         }
     }
+    // Arrows point at the words, to the left when these stand below one another.
+    for (orientation, arrows) in [(Orientation::Across, "vv"), (Orientation::Down, "<")] {
+        let entry = dependencies("a/A/2/x b/B/0/root");
+        let drawing = terminal(&turned(&entry, orientation), &options).expect("a fixture can be drawn");
+        assert_eq!(drawing.matches(['v', '<']).collect::<String>(), arrows, "{drawing}");
+    }
+}
+
+#[test]
+fn bars_are_placed_from_left_to_right() {
+    // Y and Z are equally deep and overlap; Z starts first, although Y's parent does.
+    let entry = constituents("(S (A 0=a/T (Y 3=d/T 5=f/T)) (B (Z 1=b/T 4=e/T) 2=c/T 6=g/T))");
+    let Structure::Constituents(tree) = layout(&entry).structure else { panic!("constituents") };
+    let rows: Vec<_> = tree.nodes.iter().map(|node| (node.label.as_str(), node.row)).collect();
+    assert_eq!(rows, [("Y", 4), ("A", 1), ("Z", 3), ("B", 2), ("S", 0)]);
+}
+
+#[test]
+fn an_arc_downwards_runs_outside_of_all_that_leave_its_word() {
+    // The highest arc out of the fourth word goes to the left, the last one to the right.
+    let entry = dependencies("a/T/2/x b/T/3/x c/T/4/x d/T/6/x e/T/4/x f/T/0/x");
+    let Structure::Dependencies(tree) = layout(&entry).structure else { panic!("dependencies") };
+    let levels: Vec<_> = tree.arcs.iter().flatten().map(|arc| arc.down_level).collect();
+    assert_eq!(levels, [1, 2, 3, 4, 1, 0]);
+}
+
+#[test]
+fn what_a_crossing_arc_shares_with_another_is_marked() {
+    let entry = dependencies("a/T/4/x b/T/0/x c/T/4/x d/T/2/x");
+    let options = TerminalOptions { color: true, ..TerminalOptions::default() };
+    let drawing = terminal(&layout(&entry), &options).expect("a fixture can be drawn");
+    // The line above the tags: an arrow into each word, and the ends of the arcs that leave b and d.
+    let last = drawing.lines().rfind(|line| line.contains('▼')).expect("there are arrows");
+    let marked = last.matches("\x1b[33m").count();
+    assert_eq!(marked, 2, "{drawing}");
+}
+
+#[test]
+fn words_without_width_take_a_column() {
+    let column_of_b = |first: &str| {
+        let entry = Entry { sentence: Sentence::from_tagged([(first, ""), ("b", "")]), tree: None };
+        let drawing = terminal(&layout(&entry), &TerminalOptions::default()).expect("it can be drawn");
+        let before = drawing.lines().find_map(|line| line.split_once('b')).expect("b is drawn").0;
+        unicode_width::UnicodeWidthStr::width(before)
+    };
+    assert_eq!(column_of_b("\u{301}"), column_of_b("a"));
 }
 
 #[test]
@@ -236,6 +282,10 @@ fn right_to_left_sentences_start_at_the_right() {
     assert!(x_of(&arabic(), Direction::LeftToRight, 0) < x_of(&arabic(), Direction::LeftToRight, 1));
     assert!(x_of(&english(), Direction::Auto, 0) < x_of(&english(), Direction::Auto, 1));
     assert!(x_of(&english(), Direction::RightToLeft, 0) > x_of(&english(), Direction::RightToLeft, 1));
+    let mixed = |text: &str| {
+        layout(&Entry { sentence: Sentence::from_tagged([(text, "")]), tree: None }).is_right_to_left()
+    };
+    assert!(mixed("אבג.,12a") && !mixed("אבabc") && !mixed("12"));
     let drawing = terminal(&layout(&arabic()), &TerminalOptions::default()).expect("it can be drawn");
     assert!(drawing.contains("\u{2068}الولد\u{2069}"), "each word is isolated");
 }

@@ -291,6 +291,28 @@ mod tests {
     }
 
     #[test]
+    fn an_interrupted_source_goes_on() {
+        /// Is interrupted before each piece.
+        struct Nervous<'a>(Drip<'a>, bool);
+        impl Read for Nervous<'_> {
+            fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+                self.1 = !self.1;
+                if self.1 { Err(ErrorKind::Interrupted.into()) } else { self.0.read(out) }
+            }
+        }
+        let mut lines = Lines::new(Nervous(Drip { bytes: b"ab\nc", piece: 1, fails: false }, false));
+        assert_eq!(lines.next_line(), Some(Ok("ab")));
+        assert_eq!(lines.next_line(), Some(Ok("c")));
+        assert_eq!(lines.next_line(), None);
+    }
+
+    #[test]
+    fn blank_lines() {
+        assert!([&b""[..], b" \t", b"\r", b" \r\r"].into_iter().all(is_blank));
+        assert!(![&b"_"[..], b"  .", b"\xC2\xA0", b"\0"].into_iter().any(is_blank));
+    }
+
+    #[test]
     fn skipping_stops_behind_a_blank_line() {
         let mut lines = Lines::new(&b"a\xFF\n\0\n \t\nb"[..]);
         assert_eq!(lines.skip_past_blank(), Ok(()));

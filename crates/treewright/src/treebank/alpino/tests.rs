@@ -84,6 +84,11 @@ fn several_in_one_file() {
         let ids: Vec<Str> = read(&text).into_iter().map(|item| item.expect("valid").sentence.id).collect();
         assert_eq!(ids, ["12", "x"]);
     }
+    for (file, expected) in [("a/b\\c.xml.gz", "c"), ("12.xml", "12"), ("x.gz", "x"), ("", "")] {
+        let options = ReadOptions { file: file.into(), ..ReadOptions::default() };
+        let first = AlpinoReader::new(one.as_bytes(), &options).next().expect("one").expect("valid");
+        assert_eq!(first.sentence.id, expected, "{file}");
+    }
 }
 
 #[test]
@@ -101,6 +106,11 @@ fn references() {
         "<node cat='top'><node word='a' begin='0'/><node index='5'/></node>",
         "2:54: sentence 2: no <node> with content has the index \"5\"; expected one [TW102]",
     );
+    // The first node with content counts.
+    let text = "<alpino_ds><node cat='top'><node index='1' rel='r'/><node word='a' begin='0' index='1'/>\
+                <node word='b' begin='1' index='1'/></node></alpino_ds>";
+    let Some(Tree::Constituent(tree)) = read(text).remove(0).expect("valid").tree else { panic!("a tree") };
+    assert_eq!(tree.secondary_edges()[0].child, Child::Token(TokenIdx::new(0)));
     // An index on a constituent without category is no reference.
     check("<alpino_ds><node index='1'><node word='a' begin='0'/></node></alpino_ds>", &["( 0=a)"]);
 }

@@ -96,6 +96,8 @@ fn leaves_need_positions() {
             &format!("(S x\n {leaf}) (S (B 0=b))").replace('x', "1=x"),
             &[&error.replace("1:6", "2:2"), "S[0:b/B]"],
         );
+        // What follows in the damaged tree is skipped with it.
+        check_disc(&format!("(S ( {leaf}) (C (D 1=d))) (S (B 0=b))"), &[&error, "S[0:b/B]"]);
     }
 }
 

@@ -107,6 +107,7 @@ fn bad_ids() {
     check_error(&format!("{one}{one}\n"), "2:1 TW103 word 1 stands here twice");
     let range = |id| row(id, "_", "_");
     check_error(&format!("{one}{}\n", range("2-3")), "2:1 TW102 the range 2-3 ends behind the last word, 1");
+    check_error(&format!("{}{one}\n", range("1-2")), "1:1 TW102 the range 1-2 ends behind the last word, 1");
     check_error(&format!("{}{one}\n", range("2-3")), "1:1 TW102 the range 2-3 is out of place");
     check_error(&format!("{}{one}\n", range("1-0")), "1:1 TW102 the range 1-0 is out of place");
     check_error(&format!("{}{0}{one}\n", range("1-1")), "2:1 TW102 the range 1-1 is out of place");

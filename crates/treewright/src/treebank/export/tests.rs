@@ -113,6 +113,8 @@ fn versions_are_told_or_seen() {
         text.lines().filter(|line| line.starts_with("#F")).map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(start(write(&both).expect("any")), ["#FORMAT 3", "#FORMAT 4"]);
+    let turned = [both[1].clone(), both[0].clone()];
+    assert_eq!(start(write(&turned).expect("any")), ["#FORMAT 4"]);
     let told = |version| WriteOptions { export_version: Some(version), ..WriteOptions::default() };
     assert_eq!(start(write_with(&both, &told(4)).expect("any")), ["#FORMAT 4"]);
     assert_eq!(start(write_with(&both, &told(3)).expect("any")), ["#FORMAT 3"]);
@@ -162,6 +164,10 @@ fn the_root_is_virtual_or_marked() {
     check_same(&lines(" %% root=NP root=", "S"), "(TOP (S (A 0=a)))", &["#BOS %% root=NP"]);
     check_same(&lines(" %% root=S root=", "S"), "(TOP (S (A 0=a)))", &["#BOS %% root=S"]);
     check_same(&lines(" root=S", "S"), "(TOP (S (A 0=a)))", &["#BOS root=S"]);
+    // Nor does a mark fit when a word stands beside the constituent.
+    let beside = "#BOS 1 %% root=S\na A -- -- 500\nb B -- -- 0\n#500 S -- -- 0\n#EOS 1\n";
+    check(beside, &["(TOP (S (A 0=a)) (B 1=b))"]);
+    assert_eq!(entries(beside)[0].sentence.comments, ["#BOS %% root=S"]);
     // A root with an edge label, or below a secondary edge, needs a line.
     let edge = lines(" %% root=TOP", "TOP").replace("TOP\t--\t--", "TOP\t--\tHD");
     check_same(&edge, "(TOP (A 0=a))", &[]);
@@ -281,6 +287,14 @@ fn what_export_cannot_hold_is_refused() {
         check(|entry| edge(entry, |tree| tree.edge_mut(NodeId::new(0))), Code::Unwritable);
     }
     check(|entry| entry.sentence.tokens[1].misc = "%%\n".into(), Code::Unwritable);
+    // Behind the parent, this would be a comment.
+    let remark = |entry: &mut Entry| {
+        let Some(Tree::Constituent(tree)) = &entry.tree else { panic!("a tree") };
+        let mut builder = tree.to_builder();
+        builder.secondary(Child::Token(TokenIdx::new(0)), "%%x", tree.root());
+        entry.tree = Some(builder.finish().expect("the same tree").into());
+    };
+    check(remark, Code::Unwritable);
     check(|entry| entry.sentence.comments.push("a\nb".into()), Code::Unwritable);
     check(|entry| entry.sentence.id = "a b".into(), Code::Unwritable);
     check(|entry| entry.tree = None, Code::WrongTreeKind);

@@ -137,6 +137,12 @@ impl<W: Write> ExportWriter<W> {
         let mut rest = |text: &mut Vec<u8>, child: Child| -> Result<()> {
             while let Some(edge) = secondary.get(next_secondary).filter(|edge| edge.child == child) {
                 next_secondary += 1;
+                // A remark starts in this place, too.
+                if edge.label.starts_with("%%") {
+                    let message =
+                        format!("the secondary edge {:?} looks like a comment of export", edge.label);
+                    return Err(refusal(Code::Unwritable, message));
+                }
                 push_value(text, &edge.label, "secondary edge")?;
                 text.push(b'\t');
                 push_number(text, number(edge.parent));

@@ -86,6 +86,11 @@ fn bad_trees() {
     check_error(&secondary("{\"node\":1,\"parent\":0}"), "1 TW208 node 1");
     check_error(&format!("{one}\"multiwords\":[{}]}}", RANGE.replace('2', "1")), "1 TW102 the multiword 0-1");
     check_error(&format!("{one}\"multiwords\":[{}]}}", RANGE.replace('0', "1")), "1 TW102 the multiword 1-2");
+    let backwards = RANGE.replace('2', "1").replace('0', "2");
+    check_error(
+        &format!("{{\"tokens\":[{{\"form\":\"a\"}},{{\"form\":\"b\"}}],\"multiwords\":[{backwards}]}}"),
+        "1 TW102 the multiword 2-1",
+    );
     let node = "{\"after\":2,\"number\":1,\"columns\":[\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\"]}";
     check_error(&format!("{one}\"empty_nodes\":[{node}]}}"), "1 TW102 an empty node after word 2");
 }

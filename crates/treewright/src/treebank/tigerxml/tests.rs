@@ -191,6 +191,10 @@ fn bad_trees() {
         "2:1: sentence 2: the root \"a\" is no <nt> without parent; expected the topmost <nt> [TW107]",
     );
     check_error(
+        &sentence("d", &format!("<nt id='c' cat='C'><edge idref='d'/></nt><nt id='d' cat='D'>{both}</nt>")),
+        "2:1: sentence 2: the root \"d\" is no <nt> without parent; expected the topmost <nt> [TW107]",
+    );
+    check_error(
         "<s><t id='a' word='A'/>\n<nt id='c' cat='C'><edge idref='a'/><edge idref='d'/></nt>\n<nt id='d' cat='D'><edge idref='c'/></nt></s>",
         "4:1: sentence 2: a constituent is its own ancestor; expected a tree [TW106]",
     );
@@ -256,6 +260,9 @@ fn what_tigerxml_cannot_hold_is_refused() {
     check(|entry| entry.sentence.tokens[0].misc = "\u{ffff}".into(), Code::Unwritable);
     check(|entry| entry.sentence.tokens[0].tag = "--".into(), Code::Unwritable);
     check(|entry| entry.sentence.id = "\0".into(), Code::Unwritable);
+    let mut odd = entries(&wrap(SENTENCE));
+    odd[0].sentence.tokens[0].form = " \t\r\n\r ".into();
+    assert_eq!(entries(&write(&odd).expect("as character references")), odd);
     check(|entry| entry.tree = None, Code::WrongTreeKind);
     check(|entry| entry.tree = Some(DependencyTree::from_heads([None; 4]).into()), Code::WrongTreeKind);
     check(|entry| drop(entry.sentence.tokens.pop()), Code::WrongTreeKind);
