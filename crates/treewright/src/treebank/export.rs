@@ -321,6 +321,10 @@ impl Lined {
 
     /// The tree, once all lines are there. `rest` is what follows the number in the `#BOS` line.
     fn entry(mut self, rest: &str, root_label: &Str, no_parse: bool, start: usize) -> Result<Entry> {
+        let (rest, root) = self.own_root(rest);
+        if !rest.is_empty() {
+            self.sentence.comments.push(Str::from(format!("#BOS {rest}")));
+        }
         if self.sentence.is_empty() {
             if no_parse && self.nodes.is_empty() {
                 return Ok(Entry { sentence: self.sentence, tree: None });
@@ -338,10 +342,6 @@ impl Lined {
                 let message = format!("constituent #{} for the second time; expected each once", node.number);
                 return Err(Error::new(Code::DuplicateId, node.at.line, node.at.column, message));
             }
-        }
-        let (rest, root) = self.own_root(rest);
-        if !rest.is_empty() {
-            self.sentence.comments.push(Str::from(format!("#BOS {rest}")));
         }
         let mut builder = TreeBuilder::with_tokens(self.sentence.len());
         for node in &self.nodes {

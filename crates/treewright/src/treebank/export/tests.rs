@@ -131,6 +131,25 @@ fn tables_and_comments_around_sentences() {
     assert_eq!(found[0].sentence.comments, ["%% about the corpus"]);
     assert_eq!(found[1].sentence.comments, ["# text = a"]);
     assert_eq!(entries(&write(&found).expect("any")), found);
+    // Found by fuzzing: comments that look like what a #BOS line held, and such a line itself, keep their order.
+    for lines in [
+        "%% #BOS 7\n%% x\n#BOS 1 8 9\n",
+        "%% #BOS 7\n#BOS 1 0 %%\n",
+        "%% #BOS 0 %%\n#BOS 1\n",
+        "%% #BOS  8\n#BOS 1\n",
+        "%% #BOS\n#BOS 1\n",
+        "%% x\n#BOS 1 0 %% a  b\n",
+    ] {
+        for root in ["", " %% root=S"] {
+            let text = format!("{lines}a A -- -- 500\n#500 S -- -- 0\n#EOS 1\n");
+            let text = text.replacen("#BOS 1", &format!("#BOS 1{root}"), 1);
+            let found = entries(&text);
+            assert_eq!(entries(&write(&found).expect("any")), found, "{text}");
+        }
+    }
+    let no_parse = ReadOptions { no_parse: true, ..ReadOptions::default() };
+    let found: Result<Vec<Entry>> = read_with("#BOS 1 8 9\n#EOS 1\n", &no_parse).into_iter().collect();
+    assert_eq!(write(&found.expect("an empty one")).as_deref(), Ok("#FORMAT 3\n#BOS 1 8 9\n#EOS 1\n"));
     check(
         &format!("#BOT X\n1\n{sentence}"),
         &["1:1: a table without end; expected #EOT [TW209]", "(TOP (A 0=a))"],

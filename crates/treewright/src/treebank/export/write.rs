@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::{FIRST_NODE, ROOT_LABEL, ROOT_MARK, SPACES, keyword, node_number};
+use super::{FIRST_NODE, ROOT_LABEL, ROOT_MARK, SPACES, node_number};
 use crate::error::{Code, Result};
 use crate::ids::{NodeId, TokenIdx};
 use crate::sentence::{Sentence, Str};
@@ -85,24 +85,22 @@ impl<W: Write> ExportWriter<W> {
                 format!("the sentence's name {id:?} contains white space"),
             ));
         }
-        let mut rest = String::new();
-        for comment in &sentence.comments {
+        // The reader puts what the #BOS line held behind all other comments.
+        let header = sentence.comments.last().and_then(|comment| header_rest(comment));
+        let n_lines = sentence.comments.len() - usize::from(header.is_some());
+        let mut rest = header.unwrap_or("").to_owned();
+        for (i, comment) in sentence.comments.iter().enumerate() {
             if is_no_line(comment) {
                 return Err(refusal(
                     Code::Unwritable,
                     format!("the comment {comment:?} is more than a line"),
                 ));
             }
-            match keyword(comment, "#BOS") {
-                Some(text) if rest.is_empty() && !text.trim_matches(SPACES).is_empty() => {
-                    text.trim_matches(SPACES).clone_into(&mut rest);
-                }
-                _ => {
-                    let prefix: &[u8] = if comment.starts_with("%%") { b"" } else { b"%% " };
-                    self.text.extend_from_slice(prefix);
-                    self.text.extend_from_slice(comment.as_bytes());
-                    self.text.push(b'\n');
-                }
+            if i < n_lines {
+                let prefix: &[u8] = if comment.starts_with("%%") { b"" } else { b"%% " };
+                self.text.extend_from_slice(prefix);
+                self.text.extend_from_slice(comment.as_bytes());
+                self.text.push(b'\n');
             }
         }
         let label = tree.filter(|_| !is_virtual).map(|tree| &tree.node(tree.root()).label);
@@ -185,6 +183,14 @@ impl<W: Write> ExportWriter<W> {
         }
         Ok(())
     }
+}
+
+/// What a comment says about the `#BOS` line, if it would be read back from there as it is.
+fn header_rest(comment: &str) -> Option<&str> {
+    let rest = comment.strip_prefix("#BOS ")?;
+    // A `%%` with nothing behind it would be taken for the start of our mark.
+    let ends_in_mark = rest.find("%%").is_some_and(|start| rest[start..] == *"%%");
+    (!rest.is_empty() && rest == rest.trim_matches(SPACES) && !ends_in_mark).then_some(rest)
 }
 
 /// Would this text not be read back from the end of a line?
