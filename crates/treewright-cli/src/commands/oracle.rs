@@ -59,7 +59,7 @@ pub struct OracleArgs {
     #[arg(long)]
     jsonl: bool,
 
-    /// The one temporary symbol of the sr- systems, such as `X:` [default: one for each label]
+    /// The one temporary symbol of the sr- systems, written in action names [default: `X:`; with --oracle static, one for each label]
     #[arg(long, value_name = "SYMBOL")]
     temporary: Option<String>,
 

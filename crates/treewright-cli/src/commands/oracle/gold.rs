@@ -41,6 +41,8 @@ pub(super) fn answer(args: &OracleArgs, kind: OracleKind, query: &Query) -> Resu
             inner.extend(query.labels.iter().map(String::as_str).filter(|label| *label != root.as_str()));
             let temporaries: Vec<String> = match &args.temporary {
                 Some(symbol) => vec![symbol.clone()],
+                // One symbol is enough to build any tree; only the gold derivation itself names its own.
+                None if kind != OracleKind::Static => vec!["X:".to_owned()],
                 None => labels.iter().map(|label| format!("{label}:")).collect(),
             };
             let temporaries = temporaries.iter().map(String::as_str);
