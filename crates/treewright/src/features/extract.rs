@@ -12,6 +12,52 @@ enum Source {
     Child(u16, Edge),
 }
 
+/// What the keys of a template depend on; keys that depend on little can be used again in other states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dependence {
+    /// The words at the front of the buffer, and nothing that was built on them.
+    Buffer,
+    /// One node, with all that is under it.
+    Node(Place),
+    /// The configuration.
+    State,
+}
+
+impl Dependence {
+    /// What these templates of a set depend on, each once, `State` last.
+    pub fn all_of(set: &TemplateSet) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for template in &set.templates {
+            let dependence = Self::of(template);
+            if !all.contains(&dependence) && dependence != Dependence::State {
+                all.push(dependence);
+            }
+        }
+        all.push(Dependence::State);
+        all
+    }
+
+    fn of(template: &[Atom]) -> Self {
+        let is_plain = |atom: &Atom| match atom {
+            Atom::Node(path, Attribute::Token(_, Spot::Head)) => {
+                matches!(path.place, Place::Buffer(_)) && path.edges.is_empty()
+            }
+            _ => false,
+        };
+        if template.iter().all(is_plain) {
+            return Dependence::Buffer;
+        }
+        let place = |atom: &Atom| match atom {
+            Atom::Node(path, _) => Some(path.place),
+            Atom::Distance(..) | Atom::Past(_) | Atom::Gaps => None,
+        };
+        match template.first().and_then(place) {
+            Some(first) if template.iter().all(|atom| place(atom) == Some(first)) => Dependence::Node(first),
+            _ => Dependence::State,
+        }
+    }
+}
+
 /// An atom with its nodes resolved to slots.
 #[derive(Clone, Copy, Debug)]
 enum Compiled {
@@ -28,6 +74,8 @@ pub struct Extractor {
     atoms: Vec<Compiled>,
     /// For every template: where its atoms begin in `parts`.
     starts: Vec<u32>,
+    /// For every template: where its hash begins, by its number in the whole set.
+    seeds: Vec<u64>,
     parts: Vec<u16>,
     nodes: Vec<Option<NodeId>>,
     values: Vec<u32>,
@@ -36,6 +84,15 @@ pub struct Extractor {
 impl Extractor {
     /// Compiles a set.
     pub fn new(set: &TemplateSet) -> Self {
+        Self::of_part(set, |_| true)
+    }
+
+    /// Compiles the templates of a set that depend on the same thing; they keep the keys they have in the whole set.
+    pub fn of_dependence(set: &TemplateSet, dependence: Dependence) -> Self {
+        Self::of_part(set, |template| Dependence::of(template) == dependence)
+    }
+
+    fn of_part(set: &TemplateSet, is_wanted: impl Fn(&[Atom]) -> bool) -> Self {
         let mut paths: Vec<NodePath> = Vec::new();
         let mut sources: Vec<Source> = Vec::new();
         let mut slot = |path: &NodePath| {
@@ -58,8 +115,10 @@ impl Extractor {
             parent
         };
         let mut known: Vec<&Atom> = Vec::new();
-        let (mut atoms, mut starts, mut parts) = (Vec::new(), vec![0], Vec::new());
-        for template in &set.templates {
+        let (mut atoms, mut starts, mut parts, mut seeds) = (Vec::new(), vec![0], Vec::new(), Vec::new());
+        for (number, template) in set.templates.iter().enumerate().filter(|(_, template)| is_wanted(template))
+        {
+            seeds.push((number as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
             for atom in template {
                 let index = known.iter().position(|other| *other == atom).unwrap_or_else(|| {
                     known.push(atom);
@@ -76,7 +135,7 @@ impl Extractor {
             starts.push(parts.len() as u32);
         }
         let (nodes, values) = (vec![None; sources.len()], vec![NONE; atoms.len()]);
-        Extractor { sources, atoms, starts, parts, nodes, values }
+        Extractor { sources, atoms, starts, seeds, parts, nodes, values }
     }
 
     /// The number of templates, and so of keys per view.
@@ -114,8 +173,8 @@ impl Extractor {
             };
         }
         out.clear();
-        for (template, range) in self.starts.windows(2).enumerate() {
-            let mut hash = (template as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        for (range, &seed) in self.starts.windows(2).zip(&self.seeds) {
+            let mut hash = seed;
             let mut any = 0;
             for &part in &self.parts[range[0] as usize..range[1] as usize] {
                 let value = self.values[usize::from(part)];
@@ -267,6 +326,32 @@ mod tests {
         assert!(keys[0] != keys[1], "the same tag at another place is another feature");
         assert_eq!((keys[2], keys[4], keys[7], keys[8]), (0, 0, 0, 0));
         assert!(keys[6] != 0, "a template fires if anything it looks at is there");
+    }
+
+    #[test]
+    fn the_parts_of_a_set_give_the_keys_of_the_whole() {
+        let sentence = Sentence::from_tagged([("a", "T"), ("b", "U"), ("a", "V"), ("b", "T"), ("c", "U")]);
+        let vocabulary = Vocabulary::of([&sentence].into_iter());
+        let mut encoded = Encoded::default();
+        vocabulary.encode(&sentence, &mut encoded);
+        let mut forest = Forest::new();
+        forest.start(5, true);
+        let stack = [forest.leaf(TokenIdx::new(0)), forest.leaf(TokenIdx::new(2))];
+        let view = view(&mut forest, &stack, 3);
+        for name in super::super::shipped_names() {
+            let set = super::super::shipped(name).expect(name);
+            let (mut whole, mut part, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+            Extractor::new(&set).extract(&forest, &view, &encoded, &mut whole);
+            let dependences = Dependence::all_of(&set);
+            assert!(dependences.len() > 3, "{name}");
+            for dependence in dependences {
+                Extractor::of_dependence(&set, dependence).extract(&forest, &view, &encoded, &mut part);
+                parts.extend_from_slice(&part);
+            }
+            whole.sort_unstable();
+            parts.sort_unstable();
+            assert_eq!(whole, parts, "{name}");
+        }
     }
 
     #[test]

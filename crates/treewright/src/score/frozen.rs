@@ -7,8 +7,9 @@
 use std::sync::Arc;
 
 use crate::error::{Code, Error, Result};
-use crate::features::{Encoded, Extractor, TemplateSet, Vocabulary};
+use crate::features::{Dependence, Encoded, Extractor, TemplateSet, Vocabulary};
 use crate::forest::{Forest, View};
+use crate::ids::NodeId;
 use crate::score::kernel;
 use crate::score::{Perceptron, Rows, Scorer};
 use crate::sentence::Sentence;
@@ -20,6 +21,8 @@ const SLOT: usize = 4;
 const DENSE: u32 = u32::MAX;
 /// So many weights fit into a slot.
 const INLINE: usize = 2;
+/// A group of templates keeps at most so many sums (8 MB).
+const MOST_SUMS: usize = 1 << 21;
 
 /// The numbers: owned after training, or a view of a mapped file.
 pub trait WordSource: Send + Sync + std::fmt::Debug {
@@ -200,12 +203,25 @@ impl FrozenWeights {
     }
 }
 
+/// Templates that depend on the same thing, and the sums of their weights for each thing met in this sentence.
+#[derive(Clone, Debug)]
+struct Group {
+    dependence: Dependence,
+    extractor: Extractor,
+    /// For every word or node: the number of its sums, plus one; 0 = not yet known.
+    known: Vec<u32>,
+    sums: Vec<i32>,
+}
+
 /// A scorer over frozen weights, with its own scratch memory: one per worker.
+///
+/// What templates that look only at the buffer's words, or only at one node, add to a row does not depend on the rest
+/// of the state: it is computed once per sentence and word or node.
 #[derive(Clone, Debug)]
 pub struct Frozen {
     vocabulary: Arc<Vocabulary>,
     weights: FrozenWeights,
-    extractor: Extractor,
+    groups: Vec<Group>,
     encoded: Encoded,
     keys: Vec<u64>,
     found: Vec<[u32; SLOT]>,
@@ -215,25 +231,79 @@ pub struct Frozen {
 impl Frozen {
     /// A scorer that shares its tables with others.
     pub fn new(vocabulary: Arc<Vocabulary>, templates: &TemplateSet, weights: FrozenWeights) -> Self {
-        let extractor = Extractor::new(templates);
+        let group = |dependence| Group {
+            dependence,
+            extractor: Extractor::of_dependence(templates, dependence),
+            known: Vec::new(),
+            sums: Vec::new(),
+        };
+        let groups = Dependence::all_of(templates).into_iter().map(group).collect();
         let scores = vec![0; weights.n_actions];
         let (encoded, keys, found) = (Encoded::default(), Vec::new(), Vec::new());
-        Frozen { vocabulary, weights, extractor, encoded, keys, found, scores }
+        Frozen { vocabulary, weights, groups, encoded, keys, found, scores }
+    }
+}
+
+/// What the group's keys depend on in this state, as a number; nothing if they must be computed anew.
+#[inline]
+fn place_of(dependence: Dependence, forest: &Forest, view: &View) -> Option<usize> {
+    match dependence {
+        Dependence::Node(place) => forest.peek(view, place).map(NodeId::index),
+        Dependence::Buffer => match view.buffer {
+            None => Some(view.next.index()),
+            // One word in front of those never shifted: as before it was given dependents, if it stands in its place.
+            Some(cell) => {
+                let first = forest.node(forest.cell(cell).node).head.index();
+                (forest.depth(view.buffer) == 1 && first + 1 == view.next.index()).then_some(first)
+            }
+        },
+        Dependence::State => None,
     }
 }
 
 impl Scorer for Frozen {
     fn start_sentence(&mut self, sentence: &Sentence) {
         self.vocabulary.encode(sentence, &mut self.encoded);
+        for group in &mut self.groups {
+            group.known.clear();
+            group.sums.clear();
+        }
     }
 
     fn score(&mut self, forest: &Forest, views: &[View], rows: &mut Rows) {
-        rows.reset(views.len(), self.weights.n_actions);
+        let Frozen { weights, groups, encoded, keys, found, scores, .. } = self;
+        let n_actions = weights.n_actions;
+        rows.reset(views.len(), n_actions);
         for (i, view) in views.iter().enumerate() {
-            self.extractor.extract(forest, view, &self.encoded, &mut self.keys);
-            self.scores.fill(0);
-            self.weights.add(&self.keys, &mut self.found, &mut self.scores);
-            rows.row_mut(i).iter_mut().zip(&self.scores).for_each(|(score, &sum)| *score = sum as f32);
+            scores.fill(0);
+            for Group { dependence, extractor, known, sums } in groups.iter_mut() {
+                let Some(place) = place_of(*dependence, forest, view) else {
+                    // A node that is not there gives no keys.
+                    if !matches!(dependence, Dependence::Node(_)) {
+                        extractor.extract(forest, view, encoded, keys);
+                        weights.add(keys, found, scores);
+                    }
+                    continue;
+                };
+                if known.len() <= place {
+                    known.resize(place + 1, 0);
+                }
+                if known[place] == 0 {
+                    // A very long sentence in a wide beam starts afresh now and then, so that memory stays bounded.
+                    if sums.len() + n_actions > MOST_SUMS {
+                        known.iter_mut().for_each(|number| *number = 0);
+                        sums.clear();
+                    }
+                    let start = sums.len();
+                    sums.resize(start + n_actions, 0);
+                    extractor.extract(forest, view, encoded, keys);
+                    weights.add(keys, found, &mut sums[start..]);
+                    known[place] = (start / n_actions) as u32 + 1;
+                }
+                let start = (known[place] as usize - 1) * n_actions;
+                kernel::add_sums(scores, &sums[start..start + n_actions]);
+            }
+            rows.row_mut(i).iter_mut().zip(&*scores).for_each(|(score, &sum)| *score = sum as f32);
         }
     }
 }
