@@ -30,7 +30,7 @@ impl Log for Scores {
 fn config(system: &str, update: Update) -> TrainConfig {
     let system: SystemTag = system.parse().expect("a system");
     let beam = if update == Update::Local { 1 } else { 4 };
-    TrainConfig { system, update, beam, epochs: 8, jobs: 2, ..TrainConfig::default() }
+    TrainConfig { system, update, beam, epochs: 20, jobs: 2, ..TrainConfig::default() }
 }
 
 /// Trained and tested on the same few sentences, a parser that learns must know most of them; not all by heart,
@@ -56,6 +56,23 @@ fn dependency_parsers_learn_their_sample() {
     check_learns(&config("arc-hybrid-swap", Update::Early), &entries, 80.0);
     check_learns(&config("arc-standard-swap", Update::MaxViolation), &entries, 80.0);
     check_learns(&config("arc-eager", Update::Local), &sample("ud_english_ewt.conllu"), 80.0);
+}
+
+#[test]
+fn constituent_parsers_learn_their_sample() {
+    let continuous = sample("gum.mrg");
+    for system in ["top-down", "in-order", "bottom-up", "bottom-up-2n"] {
+        check_learns(&config(system, Update::Early), &continuous, 80.0);
+    }
+    for oracle in [OracleKind::Static, OracleKind::Dynamic] {
+        check_learns(&TrainConfig { oracle, ..config("in-order", Update::Local) }, &continuous, 80.0);
+        check_learns(&TrainConfig { oracle, ..config("top-down", Update::Local) }, &continuous, 80.0);
+    }
+    let discontinuous = sample("greek_nt.discbracket");
+    for system in ["sr-gap", "sr-cgap", "sr-swap", "sr-cswap"] {
+        check_learns(&config(system, Update::MaxViolation), &discontinuous, 80.0);
+    }
+    check_learns(&config("sr-gap", Update::Local), &discontinuous, 80.0);
 }
 
 fn bytes(model: &Model) -> Vec<u8> {
