@@ -7,8 +7,9 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use treewright::eval::plot::{Plot, Series};
+use treewright::oracle::OracleKind;
 use treewright::system::SystemTag;
-use treewright::train::{Checkpoint, EpochReport, Log, OracleKind, TrainConfig, Update, train};
+use treewright::train::{Checkpoint, EpochReport, Log, TrainConfig, Update, train};
 use treewright::treebank::Entry;
 use treewright::{Code, Error, Result};
 
@@ -51,9 +52,9 @@ pub struct TrainArgs {
     #[arg(long, short)]
     output: Option<String>,
 
-    /// The oracle of local training
-    #[arg(long, value_enum)]
-    oracle: Option<OracleArg>,
+    /// The oracle of local training [default: dynamic; static where a system has none]
+    #[arg(long, value_name = "static|dynamic|paper")]
+    oracle: Option<OracleKind>,
 
     /// A shipped feature set, or a file with templates
     #[arg(long, value_name = "SET|FILE")]
@@ -112,13 +113,6 @@ pub struct TrainArgs {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum OracleArg {
-    Static,
-    Dynamic,
-    Paper,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
 enum UpdateArg {
     Local,
     Early,
@@ -146,6 +140,7 @@ impl TrainArgs {
         }
         set!(
             system,
+            oracle,
             features,
             beam,
             epochs,
@@ -166,13 +161,6 @@ impl TrainArgs {
                 UpdateArg::Local => Update::Local,
                 UpdateArg::Early => Update::Early,
                 UpdateArg::MaxViolation => Update::MaxViolation,
-            };
-        }
-        if let Some(oracle) = self.oracle {
-            config.oracle = match oracle {
-                OracleArg::Static => OracleKind::Static,
-                OracleArg::Dynamic => OracleKind::Dynamic,
-                OracleArg::Paper => OracleKind::Paper,
             };
         }
         if let Some(path) = self.features.as_deref().filter(|name| std::path::Path::new(name).exists()) {

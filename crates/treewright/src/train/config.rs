@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Error, Result};
 use crate::features::{TemplateSet, shipped, shipped_names};
+use crate::oracle::OracleKind;
 use crate::system::{SystemOptions, SystemTag};
 use crate::tree::{Preparation, PseudoProjective};
 
@@ -19,18 +20,6 @@ pub enum Update {
     MaxViolation,
 }
 
-/// Which oracle local training asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OracleKind {
-    /// The gold derivation only.
-    Static,
-    /// The exact dynamic oracle.
-    Dynamic,
-    /// The dynamic oracle as its paper prints it.
-    Paper,
-}
-
 /// Everything that a training run depends on beside its data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -43,7 +32,7 @@ pub struct TrainConfig {
     pub templates: String,
     /// Which update.
     pub update: Update,
-    /// The oracle of local training.
+    /// The oracle of local training; the static one for a system without a dynamic one.
     pub oracle: OracleKind,
     /// Items in the beam; 1 is greedy.
     pub beam: usize,

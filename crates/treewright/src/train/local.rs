@@ -1,9 +1,9 @@
 //! Local training: each state by itself, with an oracle, and with exploration of the model's own mistakes.
 
-use super::{Example, Log, OracleKind, TrainConfig};
+use super::{Example, Log, TrainConfig};
 use crate::decode::Greedy;
 use crate::error::{Code, Error, Result};
-use crate::oracle::{Oracle, StaticOracle};
+use crate::oracle::{AnyOracle, Oracle};
 use crate::rng::Rng;
 use crate::score::Learner;
 use crate::system::{ActionSet, Registered};
@@ -27,32 +27,20 @@ pub(super) fn epoch<S: Registered>(
     for (done, &i) in order.iter().enumerate() {
         let example = &examples[i];
         let unfit = |why: crate::system::Underivable| Error::new(Code::Underivable, 0, 0, why.to_string());
-        match config.oracle {
-            OracleKind::Static => {
-                let oracle = StaticOracle::from_actions(example.actions.clone());
-                learn(&mut greedy, system, example, oracle, learner, rng, 0.0, &mut good, &mut counts);
-            }
-            OracleKind::Dynamic => {
-                let oracle = S::Dynamic::for_gold(system, &example.gold).map_err(unfit)?;
-                learn(&mut greedy, system, example, oracle, learner, rng, explore, &mut good, &mut counts);
-            }
-            OracleKind::Paper => {
-                let oracle = S::Paper::for_gold(system, &example.gold).map_err(unfit)?;
-                learn(&mut greedy, system, example, oracle, learner, rng, explore, &mut good, &mut counts);
-            }
-        }
+        let oracle = AnyOracle::new(config.oracle, system, &example.gold).map_err(unfit)?;
+        learn(&mut greedy, system, example, oracle, learner, rng, explore, &mut good, &mut counts);
         log.sentence(epoch, done + 1, order.len());
     }
     Ok(counts)
 }
 
 /// Learns from one sentence.
-#[allow(clippy::too_many_arguments)] // Three oracle types call it; a struct for one call would hide what it does.
-fn learn<S: Registered, O: Oracle<S>, L: Learner>(
+#[allow(clippy::too_many_arguments)] // The epoch's loop is its only caller.
+fn learn<S: Registered, L: Learner>(
     greedy: &mut Greedy,
     system: &S,
     example: &Example<S>,
-    mut oracle: O,
+    mut oracle: AnyOracle<S>,
     learner: &mut L,
     rng: &mut Rng,
     explore: f64,

@@ -7,15 +7,16 @@ mod global;
 mod local;
 
 pub use checkpoint::Checkpoint;
-pub use config::{OracleKind, TrainConfig, Update};
+pub use config::{TrainConfig, Update};
 pub use examples::Example;
 
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::eval::{AttachmentScore, ConstituentScorer, Params, Parsed};
 use crate::features::Vocabulary;
 use crate::model::{Model, TypedModel};
+use crate::oracle::OracleKind;
 use crate::parser::{ParseSentence, Search, TypedWorker};
 use crate::rng::Rng;
 use crate::score::{FrozenWeights, Perceptron};
@@ -102,6 +103,11 @@ fn train_system<S: Registered>(
     resume: Option<&Checkpoint>,
     log: &mut dyn Log,
 ) -> Result<Model> {
+    // The static oracle may stand in for a dynamic one, the default; a paper's own is only ever asked for by name.
+    if config.oracle == OracleKind::Paper && !config.oracle.exists_for::<S>() {
+        let message = format!("{} has no oracle as printed in a paper beside its exact one", S::TAG);
+        return Err(Error::new(Code::BadTraining, 0, 0, message));
+    }
     let preparer = Preparer::new(&config.preparation(), S::UNARIES)?;
     let examples::Prepared { system, examples, underivable } =
         examples::prepare::<S>(config, train, &preparer)?;

@@ -1,9 +1,10 @@
 //! Training, model files and parsing, end to end on the samples.
 
 use treewright::model::Model;
+use treewright::oracle::OracleKind;
 use treewright::parser::{Parser, Search};
 use treewright::system::SystemTag;
-use treewright::train::{Checkpoint, EpochReport, Log, OracleKind, TrainConfig, Update, train};
+use treewright::train::{Checkpoint, EpochReport, Log, TrainConfig, Update, train};
 use treewright::tree::Tree;
 use treewright::treebank::{self, Entry, ReadOptions};
 
@@ -214,4 +215,11 @@ fn pseudo_projective_training_keeps_crossing_sentences() {
         entries.iter().any(|entry| crossing(worker.parse(&entry.sentence))),
         "arcs cross again in parses"
     );
+}
+
+#[test]
+fn an_oracle_that_a_system_lacks_is_not_replaced_silently() {
+    let paper = TrainConfig { oracle: OracleKind::Paper, ..config("arc-hybrid", Update::Local) };
+    let lacking = train(&paper, &sample("ud_english_ewt.conllu"), &[], None, &mut ());
+    assert!(lacking.expect_err("no such oracle").message.contains("arc-hybrid has no oracle as printed"));
 }
