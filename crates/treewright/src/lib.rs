@@ -35,6 +35,7 @@ pub mod sentence;
 pub mod stats;
 pub mod system;
 pub mod systems;
+pub mod tag;
 pub mod train;
 pub mod tree;
 pub mod treebank;

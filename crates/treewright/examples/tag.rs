@@ -1,0 +1,106 @@
+//! How good and how fast is the tagger? Trains on one treebank, tags another (whose own tags it does not see), and
+//! writes it with its trees kept, so that `treewright eval` can compare.
+//!
+//! `cargo run --release --example tag -- TRAIN DEV OUT [--vectors FILE] [--epochs N] [--seed N] [--jackknife FOLDS]`
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use treewright::Sentence;
+use treewright::tag::{Progress, TagConfig, Tagger, WordClasses, jackknife};
+use treewright::treebank::{self, Entry, Format, ReadOptions, WriteOptions};
+
+type Failure = Box<dyn std::error::Error>;
+
+fn read(file: &str) -> Result<(Format, Vec<Entry>), Failure> {
+    let bytes = std::fs::read(file)?;
+    let options = ReadOptions { file: file.to_owned(), many_roots: true, ..ReadOptions::default() };
+    let opened = treebank::open(&bytes[..], &options)?;
+    Ok((opened.format, opened.reader.collect::<Result<_, _>>()?))
+}
+
+fn sentences(entries: &[Entry]) -> Vec<Sentence> {
+    entries.iter().map(|entry| entry.sentence.clone()).collect()
+}
+
+fn show(progress: &Progress) {
+    match progress {
+        Progress::Epoch { layer, epoch, errors, of, dev } => {
+            let dev = dev.map_or(String::new(), |dev| format!(", dev {dev:.2}"));
+            eprintln!("{layer} epoch {epoch}: {errors} of {of} wrong{dev}");
+        }
+        Progress::Fold { done, folds } => eprintln!("fold {done} of {folds}"),
+    }
+}
+
+fn main() -> Result<(), Failure> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [train_file, dev_file, out_file, options @ ..] = &arguments[..] else {
+        return Err(
+            "usage: tag TRAIN DEV OUT [--vectors FILE] [--epochs N] [--seed N] [--jackknife FOLDS]".into()
+        );
+    };
+    let (mut config, mut folds) = (TagConfig::default(), None);
+    for pair in options.chunks(2) {
+        let [name, value] = pair else { return Err(format!("{} has no value", pair[0]).into()) };
+        match name.as_str() {
+            "--vectors" => {
+                let started = Instant::now();
+                let file = std::fs::File::open(value)?;
+                let classes = WordClasses::from_vectors(flate2::read::MultiGzDecoder::new(file), 1)?;
+                eprintln!("classes of {} words in {:.1} s", classes.len(), started.elapsed().as_secs_f64());
+                config.classes = Some(Arc::new(classes));
+            }
+            "--epochs" => config.epochs = value.parse()?,
+            "--seed" => config.seed = value.parse()?,
+            "--trust-tags" => config.trust_tags = value.parse()?,
+            "--trust-readings" => config.trust_readings = value.parse()?,
+            "--min-updates" => config.min_updates = value.parse()?,
+            "--least-weight" => config.least_weight = value.parse()?,
+            "--jackknife" => folds = Some(value.parse()?),
+            _ => return Err(format!("there is no option {name}").into()),
+        }
+    }
+    let train = sentences(&read(train_file)?.1);
+    let (format, mut dev) = read(dev_file)?;
+    if let Some(folds) = folds {
+        let tagged = jackknife(&train, folds, &config, 2, &mut show)?;
+        let (mut right, mut all) = (0, 0);
+        for (gold, tagged) in train.iter().zip(&tagged) {
+            for (gold, tagged) in gold.tokens.iter().zip(&tagged.tokens) {
+                all += 1;
+                right += usize::from(gold.tag == tagged.tag);
+            }
+        }
+        println!("jack-knifed: {:.2} % of {all} tags right", right as f64 * 100.0 / all as f64);
+    }
+    let started = Instant::now();
+    let tagger = Tagger::train(&train, &sentences(&dev), &config, &mut show)?;
+    println!("trained in {:.1} s: {}", started.elapsed().as_secs_f64(), tagger.summary());
+    let bytes = tagger.to_bytes();
+    let started = Instant::now();
+    let tagger = Tagger::from_bytes(&bytes)?;
+    println!("{} bytes, loaded in {:.1} ms", bytes.len(), started.elapsed().as_secs_f64() * 1e3);
+    for entry in &mut dev {
+        for token in &mut entry.sentence.tokens {
+            for column in [&mut token.tag, &mut token.xpos, &mut token.feats] {
+                column.clear();
+            }
+        }
+    }
+    let mut worker = tagger.worker();
+    let started = Instant::now();
+    let mut n_tokens = 0;
+    for entry in &mut dev {
+        worker.tag(&mut entry.sentence);
+        n_tokens += entry.sentence.len();
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    println!("{n_tokens} tokens in {seconds:.3} s: {:.0} tokens/s", n_tokens as f64 / seconds);
+    let mut writer = treebank::writer(format, std::fs::File::create(out_file)?, &WriteOptions::default())?;
+    for entry in &dev {
+        writer.write(entry)?;
+    }
+    writer.finish()?;
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! Numbers and strings to bytes and back; reading checks every bound, so that a damaged model is an error.
+
+use crate::error::{Code, Error, Result};
+use crate::sentence::Str;
+
+/// Collects bytes.
+#[derive(Default)]
+pub(super) struct Writer(pub(super) Vec<u8>);
+
+impl Writer {
+    /// Seven bits a byte, the lowest first.
+    pub(super) fn number(&mut self, mut n: u64) {
+        while n >= 0x80 {
+            self.0.push(n as u8 | 0x80);
+            n >>= 7;
+        }
+        self.0.push(n as u8);
+    }
+
+    /// Small numbers of either sign stay small.
+    pub(super) fn signed(&mut self, n: i64) {
+        self.number((n << 1 ^ n >> 63) as u64);
+    }
+
+    /// A length and that many bytes.
+    pub(super) fn string(&mut self, text: &str) {
+        self.number(text.len() as u64);
+        self.0.extend_from_slice(text.as_bytes());
+    }
+
+    /// Rising numbers, as differences.
+    pub(super) fn rising(&mut self, numbers: impl ExactSizeIterator<Item = u32>) {
+        self.number(numbers.len() as u64);
+        let mut last = 0;
+        for n in numbers {
+            self.number(u64::from(n - last));
+            last = n;
+        }
+    }
+}
+
+/// Takes bytes apart.
+pub(super) struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+pub(super) fn damaged(what: &str) -> Error {
+    Error::new(Code::BadModel, 0, 0, format!("the tagger is damaged: {what}"))
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Reader { bytes }
+    }
+
+    #[inline]
+    pub(super) fn number(&mut self) -> Result<u64> {
+        let (mut n, mut shift) = (0u64, 0);
+        loop {
+            let (&byte, rest) = self.bytes.split_first().ok_or_else(|| damaged("it ends too early"))?;
+            self.bytes = rest;
+            if shift > 63 {
+                return Err(damaged("a number is too long"));
+            }
+            n |= u64::from(byte & 0x7F) << shift;
+            if byte < 0x80 {
+                return Ok(n);
+            }
+            shift += 7;
+        }
+    }
+
+    pub(super) fn signed(&mut self) -> Result<i64> {
+        let n = self.number()?;
+        Ok((n >> 1) as i64 ^ -((n & 1) as i64))
+    }
+
+    /// A number below `bound`.
+    pub(super) fn below(&mut self, bound: usize, what: &str) -> Result<usize> {
+        let n = self.number()?;
+        if n >= bound as u64 {
+            return Err(damaged(&format!("{what} {n} should be below {bound}")));
+        }
+        Ok(n as usize)
+    }
+
+    /// How many items follow; each takes a byte at least, so that nobody can ask for more memory than the file has.
+    pub(super) fn count(&mut self) -> Result<usize> {
+        let n = self.number()?;
+        if n > self.bytes.len() as u64 {
+            return Err(damaged(&format!("{n} items cannot fit into {} bytes", self.bytes.len())));
+        }
+        Ok(n as usize)
+    }
+
+    pub(super) fn string(&mut self) -> Result<Str> {
+        let n = self.count()?;
+        let (text, rest) = self.bytes.split_at(n);
+        self.bytes = rest;
+        let text = std::str::from_utf8(text).map_err(|_| damaged("a string is not UTF-8"))?;
+        Ok(text.into())
+    }
+
+    /// Rising numbers; equal neighbours are refused from the second on.
+    pub(super) fn rising(&mut self) -> Result<Vec<u32>> {
+        let n = self.count()?;
+        let mut numbers = Vec::with_capacity(n);
+        let mut last = 0u64;
+        for i in 0..n {
+            let step = self.number()?;
+            last = last
+                .checked_add(step)
+                .filter(|&n| n <= u64::from(u32::MAX) && (i == 0 || step > 0))
+                .ok_or_else(|| damaged("keys do not rise"))?;
+            numbers.push(last as u32);
+        }
+        Ok(numbers)
+    }
+
+    /// Was everything read?
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+}

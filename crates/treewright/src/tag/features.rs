@@ -1,0 +1,112 @@
+//! What each layer looks at around a word. Templates below 32 belong to words on their own (`words.rs`).
+
+use super::hash::feature;
+use super::words::Word;
+
+/// So many words on each side are looked at; arrays of words have as many edges around them.
+pub(super) const REACH: usize = 2;
+
+/// Features of the first layer that no tag enters. `words[at]` is the word; its neighbours are there.
+#[inline]
+pub(super) fn context(words: &[Word], at: usize, has_classes: bool, mut add: impl FnMut(u32)) {
+    let [p2, p1, w, n1, n2] = std::array::from_fn(|i| &words[at + i - REACH]);
+    let first = u32::from(p1.form == Word::EDGE.form);
+    let mut f = |template: u32, a: u32, b: u32, c: u32| add(feature(template, a, b, c));
+    f(32, first, w.shape, 0);
+    f(33, first, w.tags, w.shape);
+    f(34, p1.folded, 0, 0);
+    f(35, n1.folded, 0, 0);
+    f(36, p2.folded, 0, 0);
+    f(37, n2.folded, 0, 0);
+    f(38, p1.folded, w.folded, 0);
+    f(39, w.folded, n1.folded, 0);
+    f(40, p1.folded, n1.folded, 0);
+    f(41, n1.suffix3, 0, 0);
+    f(42, p1.suffix3, 0, 0);
+    f(43, n1.tags, 0, 0);
+    f(44, n1.tags, n2.tags, 0);
+    f(45, w.tags, n1.tags, 0);
+    f(46, w.folded, n1.tags, 0);
+    f(47, w.suffix3, n1.tags, 0);
+    f(48, n1.shape, w.shape, 0);
+    f(49, p1.shape, w.shape, n1.shape);
+    f(50, w.tags, n1.folded, 0);
+    f(51, w.tags, p1.folded, 0);
+    f(52, w.suffix2, p1.folded, 0);
+    f(53, w.suffix2, n1.folded, 0);
+    f(54, n1.folded, n2.folded, 0);
+    if has_classes {
+        let [[_, pf2], [pc1, pf1], [wc, wf], [nc1, nf1], [_, nf2]] =
+            [p2, p1, w, n1, n2].map(|word| word.clusters.map(u32::from));
+        f(55, pf1, 0, 0);
+        f(56, nf1, 0, 0);
+        f(57, pf2, 0, 0);
+        f(58, nf2, 0, 0);
+        f(59, wf, nf1, 0);
+        f(60, pf1, wf, 0);
+        f(61, pc1, wc, nc1);
+        f(62, w.tags, nf1, 0);
+    }
+}
+
+/// Features of the first layer with the tags before the word.
+#[inline]
+pub(super) fn history(words: &[Word], at: usize, t1: u32, t2: u32, mut add: impl FnMut(u32)) {
+    let [p2, p1, w, n1, _] = std::array::from_fn(|i| &words[at + i - REACH]);
+    let mut f = |template: u32, a: u32, b: u32, c: u32| add(feature(template, a, b, c));
+    f(64, t1, 0, 0);
+    f(65, t2, 0, 0);
+    f(66, t1, t2, 0);
+    f(67, t1, w.folded, 0);
+    f(68, t1, w.tags, 0);
+    f(69, t1, n1.tags, 0);
+    f(70, t1, w.suffix3, 0);
+    f(71, t1, t2, w.tags);
+    f(72, t1, w.tags, n1.tags);
+    f(73, t1, n1.folded, 0);
+    f(74, t1, p1.folded, 0);
+    f(75, t2, p2.folded, t1);
+    f(76, t1, w.shape, 0);
+    f(77, t1, u32::from(w.clusters[1]), 0);
+    f(78, t1, w.folded, n1.tags);
+}
+
+/// Features of the second layer: `tags[at]` is the word's tag, with those of its neighbours around it.
+#[inline]
+pub(super) fn second(words: &[Word], tags: &[u16], at: usize, r1: u32, r2: u32, mut add: impl FnMut(u32)) {
+    let [p2, p1, w, n1, n2] = std::array::from_fn(|i| &words[at + i - REACH]);
+    let [tp2, tp1, _, tn1, tn2] = std::array::from_fn(|i| u32::from(tags[at + i - REACH]));
+    let mut f = |template: u32, a: u32, b: u32, c: u32| add(feature(template, a, b, c));
+    f(96, tp1, 0, 0);
+    f(97, tn1, 0, 0);
+    f(98, tp2, tp1, 0);
+    f(99, tn1, tn2, 0);
+    f(100, tp1, tn1, 0);
+    f(101, p1.folded, 0, 0);
+    f(102, n1.folded, 0, 0);
+    f(103, p2.folded, 0, 0);
+    f(104, n2.folded, 0, 0);
+    f(105, p1.suffix3, 0, 0);
+    f(106, n1.suffix3, 0, 0);
+    f(107, tp1, p1.suffix2, w.suffix2);
+    f(108, tn1, n1.suffix2, w.suffix2);
+    f(109, tp1, p1.suffix3, w.suffix3);
+    f(110, tn1, n1.suffix3, w.suffix3);
+    f(111, p1.folded, w.folded, 0);
+    f(112, w.folded, n1.folded, 0);
+    f(113, r1, 0, 0);
+    f(114, r2, 0, 0);
+    f(115, r1, r2, 0);
+    f(116, r1, w.suffix2, 0);
+    f(117, r1, w.suffix3, 0);
+    f(118, r1, w.readings, 0);
+    f(119, r2, w.readings, tp1);
+    f(120, r1, tn1, 0);
+    f(121, w.readings, n1.readings, 0);
+    f(122, w.suffix3, n1.readings, 0);
+    f(123, w.folded, tn1, 0);
+    f(124, w.folded, tp1, 0);
+    f(125, r1, n1.readings, 0);
+    f(126, n1.readings, n2.readings, 0);
+    f(127, w.readings, p1.readings, 0);
+}

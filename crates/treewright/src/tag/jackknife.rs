@@ -1,0 +1,65 @@
+//! Jack-knifing: every sentence of a treebank tagged by a tagger that has not seen it, so that a parser is trained on
+//! tags like those it will meet.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+use super::{Progress, TagConfig, Tagger};
+use crate::error::{Code, Error, Result};
+use crate::sentence::Sentence;
+
+/// Tags each of `folds` parts of a treebank with a tagger trained on the others. The parts are blocks of neighbouring
+/// sentences, so that a document is hardly ever in two of them. `jobs` taggers are trained at a time, which does not
+/// change the result.
+///
+/// # Errors
+/// When there are fewer than two folds, fewer sentences than folds, or a part of the treebank has no tags.
+pub fn jackknife(
+    train: &[Sentence],
+    folds: usize,
+    config: &TagConfig,
+    jobs: usize,
+    log: &mut dyn FnMut(&Progress),
+) -> Result<Vec<Sentence>> {
+    if folds < 2 || folds > train.len() {
+        let message =
+            format!("{} sentences cannot be tagged in {folds} folds; there must be 2 at least", train.len());
+        return Err(Error::new(Code::BadTraining, 0, 0, message));
+    }
+    let bounds = |fold: usize| fold * train.len() / folds..(fold + 1) * train.len() / folds;
+    let tag_fold = |fold: usize| -> Result<Vec<Sentence>> {
+        let held_out = bounds(fold);
+        let others: Vec<Sentence> = [&train[..held_out.start], &train[held_out.end..]].concat();
+        let tagger = Tagger::train(&others, &[], config, &mut |_| ())?;
+        let mut worker = tagger.worker();
+        let mut tagged = train[held_out].to_vec();
+        tagged.iter_mut().for_each(|sentence| worker.tag(sentence));
+        Ok(tagged)
+    };
+    let next = AtomicUsize::new(0);
+    let mut parts: Vec<Option<Result<Vec<Sentence>>>> = (0..folds).map(|_| None).collect();
+    std::thread::scope(|scope| {
+        let (sender, receiver) = mpsc::channel();
+        for _ in 0..jobs.clamp(1, folds) {
+            let (sender, next, tag_fold) = (sender.clone(), &next, &tag_fold);
+            scope.spawn(move || {
+                loop {
+                    let fold = next.fetch_add(1, Ordering::Relaxed);
+                    if fold >= folds || sender.send((fold, tag_fold(fold))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        for (done, (fold, part)) in receiver.into_iter().enumerate() {
+            parts[fold] = Some(part);
+            log(&Progress::Fold { done: done + 1, folds });
+        }
+    });
+    let mut tagged = Vec::with_capacity(train.len());
+    for part in parts {
+        tagged.extend(part.expect("every fold reports")?);
+    }
+    Ok(tagged)
+}

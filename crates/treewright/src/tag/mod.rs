@@ -1,0 +1,211 @@
+//! Tagging: from bare words to UPOS, XPOS and FEATS, or to the one tag of a constituent treebank.
+//!
+//! Which columns there are is learnt from the training data. Two layers of averaged perceptrons go over a sentence from
+//! left to right: the first chooses a tag for each word, the second one of the readings with that tag (`labels.rs` says
+//! what these are). A dictionary limits what frequent words can be; unknown words are judged by their prefixes,
+//! suffixes and shape, by their neighbours, and by classes made from word vectors where there are any.
+//!
+//! ```
+//! use treewright::tag::{TagConfig, Tagger};
+//! use treewright::Sentence;
+//!
+//! let train = [Sentence::from_tagged([("she", "PRON"), ("sleeps", "VERB")])];
+//! let tagger = Tagger::train(&train, &[], &TagConfig::default(), &mut |_| ())?;
+//! let mut sentence = Sentence::from_tagged([("she", ""), ("sleeps", "")]);
+//! tagger.worker().tag(&mut sentence);
+//! assert_eq!(sentence.tokens[1].tag, "VERB");
+//! # Ok::<(), treewright::Error>(())
+//! ```
+
+mod bytes;
+mod classes;
+mod decode;
+mod features;
+mod hash;
+mod jackknife;
+mod labels;
+mod lexicon;
+mod train;
+mod weights;
+mod words;
+mod worker;
+
+use std::sync::Arc;
+
+pub use classes::WordClasses;
+pub use jackknife::jackknife;
+pub use worker::TaggerWorker;
+
+use crate::error::Result;
+use crate::sentence::Sentence;
+use bytes::{Reader, Writer, damaged};
+use labels::Labels;
+use lexicon::Lexicon;
+use weights::Frozen;
+
+/// How to train a tagger.
+#[derive(Clone, Debug)]
+pub struct TagConfig {
+    /// How often the training data is gone through.
+    pub epochs: usize,
+    /// The seed of the order of sentences.
+    pub seed: u64,
+    /// Classes of words, from word vectors.
+    pub classes: Option<Arc<WordClasses>>,
+    /// A word whose count has at least so many binary digits (4: eight or more) gets only tags it was seen with.
+    pub trust_tags: u8,
+    /// The same for the readings (XPOS, FEATS) within a tag.
+    pub trust_readings: u8,
+    /// Features changed fewer times in training are left out of the tagger.
+    pub min_updates: u32,
+    /// Weights smaller than this (an update is 1, the average counts) are left out.
+    pub least_weight: f64,
+}
+
+impl Default for TagConfig {
+    fn default() -> Self {
+        TagConfig {
+            epochs: 8,
+            seed: 1,
+            classes: None,
+            trust_tags: 5,
+            trust_readings: 3,
+            min_updates: 2,
+            least_weight: 0.05,
+        }
+    }
+}
+
+/// What training has to tell.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Progress {
+    /// An epoch of a layer is over.
+    Epoch {
+        /// `tags` or `readings`.
+        layer: &'static str,
+        /// Its number, from 1.
+        epoch: usize,
+        /// Wrong decisions on the training data while learning.
+        errors: u64,
+        /// Decisions in all; words for which the dictionary leaves no choice are not among them.
+        of: u64,
+        /// The averaged model on the development data, in percent: right tags, or right readings of the right tags.
+        dev: Option<f64>,
+    },
+    /// A fold of a jack-knife is tagged.
+    Fold {
+        /// How many are done.
+        done: usize,
+        /// How many there are.
+        folds: usize,
+    },
+}
+
+/// A trained tagger. It never changes, and threads can share it; each has a [`TaggerWorker`] of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tagger {
+    labels: Labels,
+    lexicon: Lexicon,
+    classes: WordClasses,
+    first: Frozen,
+    second: Frozen,
+    trust_tags: u8,
+    trust_readings: u8,
+}
+
+/// The first bytes of a tagger: name and version.
+const MAGIC: &[u8; 8] = b"TWTAG\0\0\x01";
+
+impl Tagger {
+    /// Trains a tagger for the columns that the training data fills; with development data, each layer is that of its
+    /// best epoch. The result depends on the data and the settings alone.
+    ///
+    /// # Errors
+    /// When no token has anything to predict, or the settings make no sense.
+    pub fn train(
+        train: &[Sentence],
+        dev: &[Sentence],
+        config: &TagConfig,
+        log: &mut dyn FnMut(&Progress),
+    ) -> Result<Self> {
+        train::train(train, dev, config, log)
+    }
+
+    /// Someone who tags sentences with it, with memory of their own.
+    pub fn worker(&self) -> TaggerWorker<'_> {
+        TaggerWorker::new(self)
+    }
+
+    /// Which columns it fills: UPOS (or the one tag), XPOS, FEATS.
+    pub fn columns(&self) -> [bool; 3] {
+        self.labels.columns
+    }
+
+    /// A line for people about what is in it.
+    pub fn summary(&self) -> String {
+        format!(
+            "{} tags, {} readings, {} + {} features, {} + {} weights, {} words with classes",
+            self.labels.n_tags(),
+            self.labels.n_readings(),
+            self.first.n_features(),
+            self.second.n_features(),
+            self.first.n_weights(),
+            self.second.n_weights(),
+            self.classes.len()
+        )
+    }
+
+    /// The tagger as bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Writer(MAGIC.to_vec());
+        out.number(u64::from(self.trust_tags));
+        out.number(u64::from(self.trust_readings));
+        self.labels.to_bytes(&mut out);
+        self.lexicon.to_bytes(&mut out);
+        self.classes.to_bytes(&mut out);
+        self.first.to_bytes(&mut out);
+        self.second.to_bytes(&mut out);
+        let checksum = crc32fast::hash(&out.0);
+        out.0.extend_from_slice(&checksum.to_le_bytes());
+        out.0
+    }
+
+    /// The tagger that [`Tagger::to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// When the bytes are damaged, cut short, of another version, or no tagger at all.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        if !bytes.starts_with(MAGIC) {
+            return Err(damaged("it does not begin like a tagger of this version"));
+        }
+        let (body, checksum) = bytes
+            .split_last_chunk::<4>()
+            .filter(|(body, _)| body.len() >= MAGIC.len())
+            .ok_or_else(|| damaged("it is cut short"))?;
+        if crc32fast::hash(body) != u32::from_le_bytes(*checksum) {
+            return Err(damaged("its checksum does not match"));
+        }
+        Self::from_body(&body[MAGIC.len()..])
+    }
+
+    fn from_body(body: &[u8]) -> Result<Self> {
+        let mut input = Reader::new(body);
+        let trust_tags = input.below(256, "a threshold")? as u8;
+        let trust_readings = input.below(256, "a threshold")? as u8;
+        let labels = Labels::from_bytes(&mut input)?;
+        if labels.n_readings() == 0 {
+            return Err(damaged("it has no tags"));
+        }
+        let lexicon = Lexicon::from_bytes(&mut input, &labels)?;
+        let classes = WordClasses::from_bytes(&mut input)?;
+        let first = Frozen::from_bytes(&mut input, labels.n_tags())?;
+        let second = Frozen::from_bytes(&mut input, labels.n_readings())?;
+        if !input.is_empty() {
+            return Err(damaged("there is something behind its end"));
+        }
+        Ok(Tagger { labels, lexicon, classes, first, second, trust_tags, trust_readings })
+    }
+}
+
+#[cfg(test)]
+mod tests;

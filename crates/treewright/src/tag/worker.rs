@@ -1,0 +1,159 @@
+//! Tagging sentences with a trained tagger: scratch memory, and what is known of words seen lately.
+
+use super::Tagger;
+use super::decode::{Layer, Sequence, Setting};
+use super::hash;
+use super::labels::N_COLUMNS;
+use super::words::{Analyser, Word};
+use crate::sentence::{Sentence, Str};
+
+/// A cache of rows takes at most so many bytes (at least 64 words fit, whatever that takes).
+const CACHE_BYTES: usize = 4 << 20;
+/// And at most so many words.
+const MOST_WORDS: usize = 1 << 13;
+
+/// Rows of scores of words on their own, by the place of the word in the cache.
+struct OwnRows {
+    n_labels: usize,
+    rows: Vec<i32>,
+    /// Is the row there, for the word that has the place now?
+    filled: Vec<bool>,
+}
+
+/// A word in the cache.
+#[derive(Clone, Default)]
+struct Known {
+    form: Str,
+    word: Word,
+    taken: bool,
+}
+
+/// Tags sentences, one at a time. What it keeps between sentences changes its speed, never its results.
+pub struct TaggerWorker<'a> {
+    tagger: &'a Tagger,
+    cache: Cache<'a>,
+    sequence: Sequence,
+    scores: Vec<i32>,
+    candidates: Vec<u16>,
+}
+
+/// Words seen lately: each has one possible place, given by its hash, and puts out the word that was there.
+struct Cache<'a> {
+    tagger: &'a Tagger,
+    known: Vec<Known>,
+    first: OwnRows,
+    second: OwnRows,
+    analyser: Analyser,
+    keys: Vec<u32>,
+}
+
+impl Cache<'_> {
+    /// The place of a form, which holds it from now on.
+    #[inline]
+    fn place(&mut self, form: &Str) -> usize {
+        let place = (hash::of_bytes(0, form.as_bytes()) >> 20) as usize & (self.known.len() - 1);
+        if !self.known[place].taken || self.known[place].form != *form {
+            let word = self.analyse(form);
+            self.known[place] = Known { form: form.clone(), word, taken: true };
+            self.first.filled[place] = false;
+            self.second.filled[place] = false;
+        }
+        place
+    }
+
+    fn analyse(&mut self, form: &Str) -> Word {
+        let Tagger { lexicon, classes, .. } = self.tagger;
+        let keys = self.analyser.keys(form);
+        let entries = [keys.form, keys.folded].map(|key| lexicon.get(key));
+        self.keys.clear();
+        self.analyser.word(form, keys, entries, lexicon, classes, &mut self.keys)
+    }
+
+    /// The scores that a form has on its own, in one of the layers.
+    fn own(&mut self, setting: &Setting<'_>, layer: Layer, form: &Str, scores: &mut Vec<i32>) {
+        let place = self.place(form);
+        let is_filled = match layer {
+            Layer::Tags => self.first.filled[place],
+            Layer::Readings => self.second.filled[place],
+        };
+        if !is_filled {
+            // The features were not kept when the word came in: most words never need this.
+            self.analyse(form);
+        }
+        let (own, rows) = match layer {
+            Layer::Tags => (&mut self.first, &self.tagger.first),
+            Layer::Readings => (&mut self.second, &self.tagger.second),
+        };
+        let row = &mut own.rows[place * own.n_labels..][..own.n_labels];
+        if !is_filled {
+            setting.score_own(layer, &self.known[place].word, &self.keys, rows, row);
+            own.filled[place] = true;
+        }
+        scores.clear();
+        scores.extend_from_slice(row);
+    }
+}
+
+impl<'a> TaggerWorker<'a> {
+    pub(super) fn new(tagger: &'a Tagger) -> Self {
+        Self::with_cache(tagger, CACHE_BYTES)
+    }
+
+    /// A worker whose cache takes about so many bytes.
+    pub(super) fn with_cache(tagger: &'a Tagger, bytes: usize) -> Self {
+        let (n_tags, n_readings) = (tagger.labels.n_tags(), tagger.labels.n_readings());
+        let n_readings = if tagger.labels.has_second_layer() { n_readings } else { 0 };
+        let n_words = (bytes / (4 * (n_tags + n_readings))).clamp(64, MOST_WORDS).next_power_of_two();
+        let own = |n_labels: usize| OwnRows {
+            n_labels,
+            rows: vec![0; n_words * n_labels],
+            filled: vec![false; n_words],
+        };
+        TaggerWorker {
+            tagger,
+            cache: Cache {
+                tagger,
+                known: vec![Known::default(); n_words],
+                first: own(n_tags),
+                second: own(n_readings),
+                analyser: Analyser::default(),
+                keys: Vec::new(),
+            },
+            sequence: Sequence::default(),
+            scores: Vec::new(),
+            candidates: Vec::new(),
+        }
+    }
+
+    /// Fills the columns that the tagger knows, whatever they held; leaves everything else as it is.
+    pub fn tag(&mut self, sentence: &mut Sentence) {
+        let TaggerWorker { tagger, cache, sequence, scores, candidates } = self;
+        let Tagger { labels, lexicon, first, second, .. } = tagger;
+        let setting = Setting {
+            labels,
+            lexicon,
+            has_classes: !tagger.classes.is_empty(),
+            trust_tags: tagger.trust_tags,
+            trust_readings: tagger.trust_readings,
+        };
+        sequence.start();
+        let start = sequence.words.len();
+        for token in &sentence.tokens {
+            let place = cache.place(&token.form);
+            sequence.words.push(cache.known[place].word);
+        }
+        sequence.finish();
+        let tokens = &sentence.tokens;
+        setting.tag(sequence, first, scores, |at, scores| {
+            cache.own(&setting, Layer::Tags, &tokens[at - start].form, scores);
+        });
+        setting.read(sequence, second, scores, candidates, |at, scores| {
+            cache.own(&setting, Layer::Readings, &tokens[at - start].form, scores);
+        });
+        for (at, token) in sequence.places().zip(&mut sentence.tokens) {
+            labels.write(sequence.readings[at], token);
+        }
+    }
+}
+
+const _: () = assert!(N_COLUMNS == 3, "Tagger::columns names them");
