@@ -31,6 +31,7 @@ pub mod oracle;
 pub mod parser;
 pub mod rng;
 pub mod score;
+pub mod segment;
 pub mod sentence;
 pub mod stats;
 pub mod system;

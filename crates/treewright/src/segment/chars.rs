@@ -1,0 +1,191 @@
+//! Kinds of characters, as far as they matter for where words and sentences end.
+
+/// The number of classes.
+pub(super) const N_CLASSES: usize = 24;
+
+/// The kind of a character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub(super) enum Class {
+    Lower,
+    Upper,
+    /// Letters without case: Arabic, Hebrew, Thai and many others.
+    Letter,
+    Digit,
+    Han,
+    Hiragana,
+    Katakana,
+    Hangul,
+    /// Combining marks, joiners and variation selectors: never the start of a token.
+    Mark,
+    Stop,
+    Comma,
+    Colon,
+    Semicolon,
+    /// Question and exclamation marks, and the full stops of other scripts.
+    Final,
+    Apostrophe,
+    Quote,
+    Open,
+    Close,
+    Hyphen,
+    Slash,
+    Currency,
+    Symbol,
+    Other,
+    /// A space inside a token.
+    Space,
+}
+
+impl Class {
+    /// Is it a letter, a digit or a mark on one?
+    pub(super) fn is_word(self) -> bool {
+        self <= Class::Mark
+    }
+
+    /// Is it a letter of a script with or without case, but with spaces between words (as a rule)?
+    pub(super) fn is_letter(self) -> bool {
+        self <= Class::Letter || self == Class::Hangul
+    }
+}
+
+/// The classes of ASCII characters.
+const ASCII: [Class; 128] = {
+    let mut table = [Class::Other; 128];
+    let mut i = 0;
+    while i < 128 {
+        table[i] = match i as u8 {
+            b'a'..=b'z' => Class::Lower,
+            b'A'..=b'Z' => Class::Upper,
+            b'0'..=b'9' => Class::Digit,
+            b'.' => Class::Stop,
+            b',' => Class::Comma,
+            b':' => Class::Colon,
+            b';' => Class::Semicolon,
+            b'?' | b'!' => Class::Final,
+            b'\'' => Class::Apostrophe,
+            b'"' | b'`' => Class::Quote,
+            b'(' | b'[' | b'{' | b'<' => Class::Open,
+            b')' | b']' | b'}' | b'>' => Class::Close,
+            b'-' => Class::Hyphen,
+            b'/' | b'\\' => Class::Slash,
+            b'$' => Class::Currency,
+            b' ' => Class::Space,
+            b'#' | b'%' | b'&' | b'*' | b'+' | b'=' | b'@' | b'^' | b'_' | b'|' | b'~' => Class::Symbol,
+            _ => Class::Other,
+        };
+        i += 1;
+    }
+    table
+};
+
+/// The class of a character.
+#[inline]
+pub(super) fn class(c: char) -> Class {
+    if c.is_ascii() { ASCII[c as usize] } else { class_beyond_ascii(c) }
+}
+
+fn class_beyond_ascii(c: char) -> Class {
+    match c {
+        '\u{300}'..='\u{36F}'
+        | '\u{483}'..='\u{489}'
+        | '\u{591}'..='\u{5BD}'
+        | '\u{610}'..='\u{61A}'
+        | '\u{64B}'..='\u{65F}'
+        | '\u{670}'
+        | '\u{6D6}'..='\u{6DC}'
+        | '\u{900}'..='\u{903}'
+        | '\u{93A}'..='\u{94F}'
+        | '\u{E31}'
+        | '\u{E34}'..='\u{E3A}'
+        | '\u{E47}'..='\u{E4E}'
+        | '\u{1AB0}'..='\u{1AFF}'
+        | '\u{1DC0}'..='\u{1DFF}'
+        | '\u{200B}'..='\u{200F}'
+        | '\u{20D0}'..='\u{20FF}'
+        | '\u{2060}'
+        | '\u{FE00}'..='\u{FE0F}'
+        | '\u{FE20}'..='\u{FE2F}'
+        | '\u{1F3FB}'..='\u{1F3FF}'
+        | '\u{E0100}'..='\u{E01EF}' => Class::Mark,
+        '…' => Class::Stop,
+        '،' | '、' | '，' => Class::Comma,
+        '：' => Class::Colon,
+        '؛' | '；' | '·' => Class::Semicolon,
+        '؟' | '。' | '！' | '？' | '।' | '॥' | '‽' | '։' | '።' | '\u{37E}' => Class::Final,
+        '’' | '‘' | '‚' | '´' | '‛' => Class::Apostrophe,
+        '“' | '”' | '„' | '«' | '»' | '‹' | '›' | '″' | '‟' => Class::Quote,
+        '（' | '「' | '『' | '【' | '《' | '〈' | '¿' | '¡' => Class::Open,
+        '）' | '」' | '』' | '】' | '》' | '〉' => Class::Close,
+        '‐'..='―' | '−' | '－' => Class::Hyphen,
+        '€' | '£' | '¥' | '¢' | '\u{20A0}'..='\u{20BF}' => Class::Currency,
+        '\u{3040}'..='\u{309F}' => Class::Hiragana,
+        '\u{30A0}'..='\u{30FF}' | '\u{31F0}'..='\u{31FF}' => Class::Katakana,
+        '\u{3005}'
+        | '\u{3400}'..='\u{4DBF}'
+        | '\u{4E00}'..='\u{9FFF}'
+        | '\u{F900}'..='\u{FAFF}'
+        | '\u{20000}'..='\u{3134F}' => Class::Han,
+        '\u{1100}'..='\u{11FF}' | '\u{AC00}'..='\u{D7AF}' => Class::Hangul,
+        c if c.is_lowercase() => Class::Lower,
+        c if c.is_uppercase() => Class::Upper,
+        c if c.is_alphabetic() => Class::Letter,
+        c if c.is_numeric() => Class::Digit,
+        '\u{2000}'..='\u{2BFF}' | '\u{1F000}'..='\u{1FAFF}' | '§' | '°' | '©' | '®' | '±' | '×' | '÷' => {
+            Class::Symbol
+        }
+        _ => Class::Other,
+    }
+}
+
+/// Does this character stand between tokens rather than in one?
+///
+/// Besides what Unicode calls white space: the byte order mark, and the control characters that other programs
+/// take for ends of lines or of strings, since CoNLL-U holds one token a line.
+#[inline]
+pub(super) fn is_space(c: char) -> bool {
+    if c.is_ascii() {
+        matches!(c, ' ' | '\t' | '\n' | '\r' | '\0' | '\u{B}' | '\u{C}' | '\u{1C}'..='\u{1F}')
+    } else {
+        c.is_whitespace() || c == '\u{FEFF}'
+    }
+}
+
+/// One character in lower case; of those that become several, the first.
+#[inline]
+pub(super) fn lower(c: char) -> char {
+    if c.is_ascii() { c.to_ascii_lowercase() } else { c.to_lowercase().next().unwrap_or(c) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(characters: &str, expected: Class) {
+        for c in characters.chars() {
+            assert_eq!(class(c), expected, "{c:?}");
+        }
+    }
+
+    #[test]
+    fn classes_of_many_scripts() {
+        check("azéß", Class::Lower);
+        check("AZÉ", Class::Upper);
+        check("عบ", Class::Letter);
+        check("07٣", Class::Digit);
+        check("漢字", Class::Han);
+        check("。؟!", Class::Final);
+        check("\u{301}\u{200D}\u{FE0F}", Class::Mark);
+        check("😀→", Class::Symbol);
+        check("—–-", Class::Hyphen);
+    }
+
+    #[test]
+    fn a_token_never_holds_a_line_end() {
+        for c in "\t\n\r\u{B}\u{C}\u{85}\u{2028}\u{2029}\0\u{1C}\u{A0}\u{FEFF}".chars() {
+            assert!(is_space(c), "{c:?}");
+        }
+        assert!(!is_space('\u{200B}') && !is_space('\u{7F}'));
+    }
+}

@@ -1,0 +1,302 @@
+//! Surface tokens that stand for several words: learned by heart, and by their endings.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use super::chars::lower;
+use crate::sentence::{Sentence, Str};
+
+/// The longest ending looked at, in characters.
+const MAX_ENDING: usize = 8;
+
+/// How a surface token becomes words: its last `strip` characters give way to `first`, which ends the first word, and
+/// to the words of `rest`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct Split {
+    strip: usize,
+    first: String,
+    rest: Vec<String>,
+}
+
+/// The multiword tokens of a treebank; keys are in lower case.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Multiwords {
+    /// Whole tokens. None where the ending says otherwise than the treebank.
+    tokens: BTreeMap<String, Option<Split>>,
+    /// Endings, of tokens that are not listed.
+    endings: BTreeMap<String, Split>,
+}
+
+/// The surface tokens of a sentence: the form, MISC, and the words if there are several.
+pub(super) fn surface(sentence: &Sentence) -> impl Iterator<Item = (&str, &str, &[crate::sentence::Token])> {
+    let mut ranges = sentence.multiwords.iter().peekable();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let token = sentence.tokens.get(at)?;
+        let range = ranges.next_if(|range| range.first.index() == at && range.last.index() < sentence.len());
+        Some(match range {
+            Some(range) => {
+                let words = &sentence.tokens[at..=range.last.index()];
+                at = range.last.index() + 1;
+                (&*range.columns[0], &*range.columns[8], words)
+            }
+            None => {
+                at += 1;
+                (&*token.form, &*token.misc, &[][..])
+            }
+        })
+    })
+}
+
+fn small(form: &str) -> String {
+    form.chars().map(lower).collect()
+}
+
+impl Split {
+    /// The shortest change that makes these words of the token.
+    fn of(surface: &str, words: &[String]) -> Option<Self> {
+        let (first, rest) = words.split_first()?;
+        let stem = surface.chars().zip(first.chars()).take_while(|(a, b)| a == b).count();
+        let is_word = |word: &String| !word.is_empty() && !word.contains(char::is_whitespace);
+        if !words.iter().all(is_word) || rest.is_empty() {
+            return None;
+        }
+        let strip = surface.chars().count() - stem;
+        Some(Split { strip, first: first.chars().skip(stem).collect(), rest: rest.to_vec() })
+    }
+
+    /// The words of a token, written large and small as the token is.
+    fn words(&self, surface: &str) -> Option<Vec<Str>> {
+        let chars: Vec<char> = surface.chars().collect();
+        let stem = chars.len().checked_sub(self.strip)?;
+        if stem == 0 && self.first.is_empty() {
+            return None;
+        }
+        let mut words = vec![chars[..stem].iter().collect::<Str>()];
+        let pieces = std::iter::once(&self.first).chain(&self.rest);
+        let tail = chars[stem..].iter().copied().map(lower);
+        if tail.eq(pieces.clone().flat_map(|piece| piece.chars())) {
+            // The words are parts of the token as it stands.
+            let mut at = stem;
+            for (i, piece) in pieces.enumerate() {
+                let end = at + piece.chars().count();
+                match i {
+                    0 => words[0].extend(&chars[at..end]),
+                    _ => words.push(chars[at..end].iter().collect()),
+                }
+                at = end;
+            }
+            return Some(words);
+        }
+        let is_large = chars.len() > 1 && chars.iter().all(|c| !c.is_lowercase()) && chars[0].is_uppercase();
+        let large = |piece: &str| piece.chars().flat_map(char::to_uppercase).collect::<Str>();
+        for (i, piece) in pieces.enumerate() {
+            let text = if is_large { large(piece) } else { Str::new(piece) };
+            match i {
+                0 if stem == 0 && !is_large && chars[0].is_uppercase() => {
+                    let mut letters = piece.chars();
+                    words[0].extend(letters.by_ref().take(1).flat_map(char::to_uppercase));
+                    words[0].push_str(letters.as_str());
+                }
+                0 => words[0].push_str(&text),
+                _ => words.push(text),
+            }
+        }
+        Some(words)
+    }
+}
+
+/// What the treebank does with a token.
+#[derive(Default)]
+struct Seen {
+    n: u32,
+    splits: BTreeMap<Split, u32>,
+}
+
+impl Seen {
+    /// The split of more than half of the occurrences.
+    fn split(&self) -> Option<&Split> {
+        self.splits.iter().find(|&(_, &n)| n * 2 > self.n).map(|(split, _)| split)
+    }
+}
+
+impl Multiwords {
+    /// Learns from the surface tokens of a treebank.
+    pub(super) fn train(sentences: &[Sentence]) -> Self {
+        let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
+        if sentences.iter().all(|sentence| sentence.multiwords.is_empty()) {
+            return Multiwords::default();
+        }
+        for (form, _, words) in sentences.iter().flat_map(surface) {
+            let form = small(form);
+            let words: Vec<String> = words.iter().map(|word| small(&word.form)).collect();
+            let split = Split::of(&form, &words);
+            let entry = seen.entry(form).or_default();
+            entry.n += 1;
+            if let Some(split) = split {
+                *entry.splits.entry(split).or_default() += 1;
+            }
+        }
+        let endings = Self::learn_endings(&seen);
+        let mut learned = Multiwords { tokens: BTreeMap::new(), endings };
+        for (form, entry) in seen {
+            let split = entry.split();
+            if split != learned.by_ending(&form) {
+                learned.tokens.insert(form, split.cloned());
+            }
+        }
+        learned
+    }
+
+    /// Endings that several tokens share and that nearly always mean the same split.
+    fn learn_endings(seen: &BTreeMap<String, Seen>) -> BTreeMap<String, Split> {
+        let mut by_ending: FxHashMap<&str, (u32, BTreeMap<&Split, u32>)> = FxHashMap::default();
+        for (form, entry) in seen {
+            let split = entry.split();
+            let n_chars = form.chars().count();
+            for (i, (at, _)) in form.char_indices().enumerate().skip(1) {
+                let length = n_chars - i;
+                if length > MAX_ENDING {
+                    continue;
+                }
+                let (n, splits) = by_ending.entry(&form[at..]).or_default();
+                *n += 1;
+                if let Some(split) = split.filter(|split| split.strip <= length) {
+                    *splits.entry(split).or_default() += 1;
+                }
+            }
+        }
+        let mut endings: Vec<(&str, &Split)> = by_ending
+            .iter()
+            .filter_map(|(&ending, (n, splits))| {
+                // Of tokens, not of occurrences: an ending must hold for tokens that were never seen.
+                let (split, &of) =
+                    splits.iter().max_by_key(|&(split, &of)| (of, std::cmp::Reverse(*split)))?;
+                (of >= 3 && of * 5 >= n * 4).then_some((ending, *split))
+            })
+            .collect();
+        endings.sort_unstable_by_key(|&(ending, _)| (ending.len(), ending));
+        let mut learned = Multiwords::default();
+        for (ending, split) in endings {
+            // Only what a shorter ending does not say already.
+            if learned.by_ending(&format!("x{ending}")) != Some(split) {
+                learned.endings.insert(ending.to_owned(), split.clone());
+            }
+        }
+        learned.endings
+    }
+
+    /// The split by the longest known ending.
+    fn by_ending(&self, form: &str) -> Option<&Split> {
+        if self.endings.is_empty() {
+            return None;
+        }
+        let n_chars = form.chars().count();
+        let longest = form.char_indices().skip(n_chars.saturating_sub(MAX_ENDING).max(1));
+        longest.into_iter().find_map(|(at, _)| self.endings.get(&form[at..]))
+    }
+
+    /// Is there no multiword token at all?
+    pub(super) fn is_empty(&self) -> bool {
+        self.tokens.is_empty() && self.endings.is_empty()
+    }
+
+    /// The words of a token, if it has several.
+    pub(super) fn words(&self, surface: &str) -> Option<Vec<Str>> {
+        // Longer than any token worth learning; and looking would cost as much as it is long.
+        if self.is_empty() || surface.len() > 100 {
+            return None;
+        }
+        let form = small(surface);
+        let split = match self.tokens.get(&form) {
+            Some(split) => split.as_ref()?,
+            None => self.by_ending(&form)?,
+        };
+        split.words(surface)
+    }
+
+    /// May a stored table be used? No word of it may be empty or hold white space.
+    pub(super) fn is_sound(&self) -> bool {
+        let is_word = |word: &String| !word.is_empty() && !word.contains(super::chars::is_space);
+        let is_split = |split: &Split| {
+            !split.first.contains(super::chars::is_space)
+                && !split.rest.is_empty()
+                && split.rest.iter().all(is_word)
+        };
+        self.tokens.values().flatten().chain(self.endings.values()).all(is_split)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::TokenIdx;
+    use crate::sentence::{Multiword, Token};
+
+    /// Sentences of one token each: `form=word+word` or `form`.
+    fn treebank(tokens: &str) -> Vec<Sentence> {
+        let sentence = |token: &str| {
+            let (form, words) = token.split_once('=').unwrap_or((token, token));
+            let tokens: Vec<Token> = words.split('+').map(|word| Token::new(word, "")).collect();
+            let mut columns: [Str; 9] = std::array::from_fn(|_| Str::const_new("_"));
+            columns[0] = Str::new(form);
+            let last = TokenIdx::new(tokens.len() - 1);
+            let range = Multiword { first: TokenIdx::new(0), last, columns };
+            let multiwords = if tokens.len() > 1 { vec![range] } else { Vec::new() };
+            Sentence { tokens, multiwords, ..Sentence::default() }
+        };
+        tokens.split(' ').map(sentence).collect()
+    }
+
+    const TOKENS: &str = "do=de+o do=de+o Do=De+o à=a+a nos=em+os nos nos don't=do+n't isn't=is+n't can't=ca+n't \
+                          it's=it+'s Bush's=Bush+'s he's=he+'s she's=she+'s let's its cannot=can+not o a os dá-lo=dá+lo \
+                          vê-lo=vê+lo pô-lo=pô+lo";
+
+    #[track_caller]
+    fn check(surface: &str, expected: &str) {
+        let learned = Multiwords::train(&treebank(TOKENS));
+        assert!(learned.is_sound());
+        let words = learned.words(surface).map_or_else(|| surface.to_owned(), |words| words.join("+"));
+        assert_eq!(words, expected);
+    }
+
+    #[test]
+    fn tokens_by_heart_in_any_case() {
+        check("do", "de+o");
+        check("Do", "De+o");
+        check("DO", "DE+O");
+        check("à", "a+a");
+        check("À", "A+a");
+        check("cannot", "can+not");
+        check("Cannot", "Can+not");
+        check("CANNOT", "CAN+NOT");
+        check("nos", "nos");
+        check("x", "x");
+    }
+
+    #[test]
+    fn tokens_never_seen_by_their_ending() {
+        check("wouldn't", "would+n't");
+        check("WOULDN'T", "WOULD+N'T");
+        check("Clinton's", "Clinton+'s");
+        check("fazê-lo", "fazê+lo");
+        check("n't", "n't");
+        check("lado", "lado");
+    }
+
+    #[test]
+    fn the_treebank_has_the_last_word() {
+        check("let's", "let's");
+        check("its", "its");
+    }
+
+    #[test]
+    fn an_unusable_split_is_noticed() {
+        let mut learned = Multiwords::train(&treebank(TOKENS));
+        let split = Split { strip: 1, first: String::new(), rest: vec!["a b".to_owned()] };
+        learned.endings.insert("q".to_owned(), split);
+        assert!(!learned.is_sound());
+    }
+}

@@ -1,0 +1,274 @@
+//! Cuts text that comes in portions, in memory that does not grow with the text.
+
+use super::features::{Case, Cutter, History, Tok, end_features};
+use super::output;
+use super::scan::{GapKind, Piece, Scanner};
+use super::{Lines, SegmentOptions, Segmenter};
+use crate::error::{Code, Error, Result};
+use crate::ids::TokenIdx;
+use crate::sentence::{Multiword, Sentence, Str, Token};
+
+/// How much text is looked at in one go.
+const BLOCK: usize = 1 << 14;
+
+/// Cuts one document, portion by portion. The sentences do not depend on the portions.
+///
+/// Memory is bounded by the longest sentence (see [`SegmentOptions::max_tokens`]) and the longest run of white space.
+#[derive(Debug)]
+pub struct Stream<'a> {
+    segmenter: &'a Segmenter,
+    options: SegmentOptions,
+    /// The text from the start of the open sentence on; it begins at byte `base` of the document.
+    text: String,
+    base: usize,
+    /// The start of a character whose other bytes are still to come.
+    partial: Vec<u8>,
+    /// Where the next character stands, for errors.
+    line: usize,
+    column: usize,
+    scanner: Scanner,
+    pieces: Vec<Piece>,
+    next_piece: usize,
+    cutter: Cutter,
+    tokens: Vec<Tok>,
+    /// How likely each token of the open sentence is its end, for sentences that must be cut somewhere.
+    scores: Vec<i32>,
+    /// The first token of the open sentence, and the first that has not been decided on.
+    first: usize,
+    decided: usize,
+    history: History,
+    features: Vec<u64>,
+    /// Characters of the document before the open sentence.
+    n_chars: usize,
+    starts_document: bool,
+    starts_paragraph: bool,
+    buffer: String,
+}
+
+impl<'a> Stream<'a> {
+    pub(super) fn new(segmenter: &'a Segmenter, options: &SegmentOptions) -> Self {
+        Stream {
+            segmenter,
+            options: options.clone(),
+            text: String::new(),
+            base: 0,
+            partial: Vec::new(),
+            line: 1,
+            column: 1,
+            scanner: Scanner::default(),
+            pieces: Vec::new(),
+            next_piece: 0,
+            cutter: Cutter::default(),
+            tokens: Vec::new(),
+            scores: Vec::new(),
+            first: 0,
+            decided: 0,
+            history: History::default(),
+            features: Vec::new(),
+            n_chars: 0,
+            starts_document: true,
+            starts_paragraph: true,
+            buffer: String::new(),
+        }
+    }
+
+    /// Takes the next bytes, which may end inside a character, and adds the sentences that are complete.
+    ///
+    /// # Errors
+    /// When the bytes are not UTF-8; what was before them can still be finished.
+    pub fn push(&mut self, bytes: &[u8], out: &mut Vec<Sentence>) -> Result<()> {
+        for block in bytes.chunks(BLOCK) {
+            let result = self.decode(block);
+            self.advance(false, out);
+            self.compact();
+            result?;
+        }
+        Ok(())
+    }
+
+    /// Ends the document: adds the sentences that are left. A document of nothing but white space has no sentence to
+    /// keep it, so it is given back here; otherwise the string is empty.
+    ///
+    /// # Errors
+    /// When the document ends inside a character.
+    pub fn finish(mut self, out: &mut Vec<Sentence>) -> Result<String> {
+        self.scanner.finish(&mut self.pieces);
+        self.advance(true, out);
+        if !self.partial.is_empty() {
+            return Err(self.not_utf8());
+        }
+        Ok(if self.starts_document { self.text } else { String::new() })
+    }
+
+    /// Adds the block's characters to the text.
+    fn decode(&mut self, block: &[u8]) -> Result<()> {
+        let mut rest = block;
+        while !self.partial.is_empty() {
+            let Some((&byte, others)) = rest.split_first() else { return Ok(()) };
+            self.partial.push(byte);
+            match std::str::from_utf8(&self.partial) {
+                Ok(text) => {
+                    let text = text.to_owned();
+                    self.partial.clear();
+                    self.add(&text);
+                }
+                Err(error) if error.error_len().is_some() => return Err(self.not_utf8()),
+                Err(_) => {}
+            }
+            rest = others;
+        }
+        match std::str::from_utf8(rest) {
+            Ok(text) => self.add(text),
+            Err(error) => {
+                let (valid, bad) = rest.split_at(error.valid_up_to());
+                self.add(std::str::from_utf8(valid).expect("checked just now"));
+                if error.error_len().is_some() {
+                    return Err(self.not_utf8());
+                }
+                self.partial.extend_from_slice(bad);
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, text: &str) {
+        self.text.push_str(text);
+        let n_lines = memchr::memchr_iter(b'\n', text.as_bytes()).count();
+        if let Some(newline) = memchr::memrchr(b'\n', text.as_bytes()) {
+            self.column = 1 + text[newline + 1..].chars().count();
+        } else {
+            self.column += text.chars().count();
+        }
+        self.line += n_lines;
+    }
+
+    fn not_utf8(&self) -> Error {
+        Error::new(Code::InvalidUtf8, self.line, self.column, "bytes that are not UTF-8; expected text")
+    }
+
+    /// Cuts as far as what is known of the text allows: nothing may depend on where it stops for now.
+    fn advance(&mut self, is_over: bool, out: &mut Vec<Sentence>) {
+        self.scanner.scan(&self.text, self.base, &self.segmenter.rules, &mut self.pieces);
+        // A piece is cut when the next one is complete, and a token's end is judged by two tokens behind it.
+        let n_ready = if is_over { self.pieces.len() } else { self.pieces.len().saturating_sub(1) };
+        while self.next_piece < n_ready {
+            self.cut_piece();
+        }
+        while self.decided < self.tokens.len() && (is_over || self.decided + 2 < self.tokens.len()) {
+            self.decide(out);
+        }
+    }
+
+    fn cut_piece(&mut self) {
+        let Stream { segmenter, text, base, pieces, next_piece, cutter, tokens, .. } = self;
+        let slice = |piece: &Piece| &text[piece.start - *base..piece.end - *base];
+        let piece = &pieces[*next_piece];
+        let next = pieces.get(*next_piece + 1).map(slice);
+        let first = tokens.len();
+        let decide = |features: &[u64], _: usize| segmenter.tokens.score(features) > 0;
+        cutter.cut(&segmenter.rules, piece, slice(piece), next, decide, tokens);
+        for tok in &mut tokens[first..] {
+            tok.case = Case(segmenter.cases.get(tok.lower).clamp(0, 5) as u8);
+        }
+        *next_piece += 1;
+    }
+
+    /// Does a sentence end behind the next token?
+    fn decide(&mut self, out: &mut Vec<Sentence>) {
+        let tok = self.tokens[self.decided];
+        self.history.add(&tok);
+        let is_line_end = matches!(tok.gap.kind, GapKind::Newline | GapKind::Blank);
+        let (is_end, score) = match (tok.gap.kind, self.options.lines) {
+            (GapKind::End, _) => (true, 0),
+            (_, Lines::EndSentences | Lines::AreSentences) if is_line_end => (true, 0),
+            (_, lines) => {
+                end_features(&self.history, &self.tokens, self.first, self.decided, &mut self.features);
+                let score = self.segmenter.sentences.score(&self.features);
+                (score > 0 && lines != Lines::AreSentences, score)
+            }
+        };
+        self.history.decide(&tok, is_end);
+        self.scores.push(score);
+        self.decided += 1;
+        if is_end {
+            self.emit(self.decided, out);
+        } else if self.scores.len() >= self.options.max_tokens.max(1) {
+            // The likeliest place, but not so near the start that the rest would soon be too long again.
+            let half = self.scores.len() / 2;
+            let best = (half..self.scores.len()).max_by_key(|&i| (self.scores[i], i)).unwrap_or(half);
+            self.emit(self.first + best + 1, out);
+            self.history.restart(self.decided - self.first);
+        }
+    }
+
+    /// Gives away the open sentence up to token `end`.
+    fn emit(&mut self, end: usize, out: &mut Vec<Sentence>) {
+        let n = end - self.first;
+        let mut sentence = Sentence { tokens: Vec::with_capacity(n + n / 8), ..Sentence::default() };
+        let mut text = String::from("# text = ");
+        let start = self.tokens[self.first].start;
+        // Only the document's first token has white space before it that is not behind another.
+        let before = if self.starts_document { &self.text[..start - self.base] } else { "" };
+        self.n_chars += before.chars().count();
+        for (i, tok) in self.tokens[self.first..end].iter().enumerate() {
+            let form = &self.text[tok.start - self.base..tok.end - self.base];
+            let after = &self.text[tok.end - self.base..tok.gap.end - self.base];
+            let range = self.n_chars..self.n_chars + tok.n_chars as usize;
+            self.n_chars = range.end + tok.gap.n_chars;
+            let misc = output::misc(if i == 0 { before } else { "" }, after, range, &mut self.buffer);
+            text.push_str(form);
+            if !after.is_empty() && i + 1 < n {
+                text.push(' ');
+            }
+            self.segmenter.add_words(form, misc, &mut sentence);
+        }
+        if self.starts_document {
+            sentence.comments.push(Str::const_new("# newdoc"));
+        }
+        if self.starts_paragraph {
+            sentence.comments.push(Str::const_new("# newpar"));
+        }
+        sentence.comments.push(Str::from(text));
+        out.push(sentence);
+        self.starts_document = false;
+        self.starts_paragraph = self.tokens[end - 1].gap.kind == GapKind::Blank;
+        self.scores.drain(..n);
+        self.first = end;
+    }
+
+    /// Forgets what has been given away.
+    fn compact(&mut self) {
+        self.tokens.drain(..self.first);
+        self.decided -= self.first;
+        self.first = 0;
+        self.pieces.drain(..self.next_piece);
+        self.next_piece = 0;
+        // The text up to the next token, or the next piece; before the first one nothing is forgotten.
+        if self.starts_document {
+            return;
+        }
+        let start = match (self.tokens.first(), self.pieces.first()) {
+            (Some(tok), _) => tok.start,
+            (None, Some(piece)) => piece.start,
+            (None, None) => return,
+        };
+        self.text.drain(..start - self.base);
+        self.base = start;
+    }
+}
+
+impl Segmenter {
+    /// Adds a surface token to a sentence, as one word or as several.
+    fn add_words(&self, form: &str, misc: Str, sentence: &mut Sentence) {
+        let Some(words) = self.multiwords.words(form) else {
+            sentence.tokens.push(Token { form: Str::new(form), misc, ..Token::default() });
+            return;
+        };
+        let first = TokenIdx::new(sentence.tokens.len());
+        sentence.tokens.extend(words.into_iter().map(|form| Token { form, ..Token::default() }));
+        let mut columns: [Str; 9] = std::array::from_fn(|_| Str::const_new("_"));
+        columns[0] = Str::new(form);
+        columns[8] = misc;
+        sentence.multiwords.push(Multiword { first, last: TokenIdx::new(sentence.len() - 1), columns });
+    }
+}
