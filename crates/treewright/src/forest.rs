@@ -47,6 +47,37 @@ pub struct Node {
     before: Option<NodeId>,
     /// Dependency heads: the newest dependent.
     newest: Option<NodeId>,
+    /// Dependency heads: the second outermost left dependent. (Kept here, like the sets, so that looking costs the
+    /// same however many dependents there are.)
+    pub second_first: Option<NodeId>,
+    /// Dependency heads: the second outermost right dependent.
+    pub second_last: Option<NodeId>,
+    /// Dependency heads: the relations of the left dependents, one bit each (from 62 relations on they share bits).
+    pub left_relations: u64,
+    /// Dependency heads: the relations of the right dependents.
+    pub right_relations: u64,
+}
+
+impl Node {
+    /// What a node has of each kind before anything is known.
+    const BARE: Node = Node {
+        kind: Kind::Word,
+        label: None,
+        head: TokenIdx::new(0),
+        left: TokenIdx::new(0),
+        right: TokenIdx::new(0),
+        first: None,
+        last: None,
+        n_left: 0,
+        n_right: 0,
+        children: 0,
+        before: None,
+        newest: None,
+        second_first: None,
+        second_last: None,
+        left_relations: 0,
+        right_relations: 0,
+    };
 }
 
 /// One cell of a stack: an item and what lies below it. Stacks that share their lower part share its cells.
@@ -127,17 +158,10 @@ impl Forest {
         self.n_leaves = n_tokens + usize::from(with_root);
         self.nodes.extend((0..self.n_leaves).map(|i| Node {
             kind: if i < n_tokens { Kind::Word } else { Kind::Root },
-            label: None,
             head: TokenIdx::new(i),
             left: TokenIdx::new(i),
             right: TokenIdx::new(i + 1),
-            first: None,
-            last: None,
-            n_left: 0,
-            n_right: 0,
-            children: 0,
-            before: None,
-            newest: None,
+            ..Node::BARE
         }));
     }
 
@@ -231,10 +255,8 @@ impl Forest {
             first: Some(first),
             last: Some(last),
             n_left: children.len() as u32,
-            n_right: 0,
             children: start,
-            before: None,
-            newest: None,
+            ..Node::BARE
         })
     }
 
@@ -267,10 +289,8 @@ impl Forest {
             first: Some(first),
             last: Some(last),
             n_left: (self.children.len() - start) as u32,
-            n_right: 0,
             children: start as u32,
-            before: None,
-            newest: None,
+            ..Node::BARE
         })
     }
 
@@ -282,13 +302,7 @@ impl Forest {
             head: at,
             left,
             right: left,
-            first: None,
-            last: None,
-            n_left: 0,
-            n_right: 0,
-            children: 0,
-            before: None,
-            newest: None,
+            ..Node::BARE
         })
     }
 
@@ -296,17 +310,24 @@ impl Forest {
     pub fn attach(&mut self, head: NodeId, dependent: NodeId, label: LabelId) -> NodeId {
         let dependent = self.push_node(Node { label: Some(label), ..*self.node(dependent) });
         let (child, mut node) = (*self.node(dependent), *self.node(head));
-        if child.head < node.head {
-            // Swapped words may come in any order; "outermost" goes by the words' own places.
-            if node.first.is_none_or(|first| child.head < self.node(first).head) {
-                node.first = Some(dependent);
-            }
+        // Swapped words may come in any order; "outermost" goes by the words' own places.
+        let is_farther = |than: Option<NodeId>| {
+            than.is_none_or(|than| (child.head < self.node(than).head) == (child.head < node.head))
+        };
+        let relation = 1 << (label.index() % 62);
+        let (outermost, second) = if child.head < node.head {
             node.n_left += 1;
+            node.left_relations |= relation;
+            (&mut node.first, &mut node.second_first)
         } else {
-            if node.last.is_none_or(|last| child.head > self.node(last).head) {
-                node.last = Some(dependent);
-            }
             node.n_right += 1;
+            node.right_relations |= relation;
+            (&mut node.last, &mut node.second_last)
+        };
+        if is_farther(*outermost) {
+            *second = outermost.replace(dependent);
+        } else if is_farther(*second) {
+            *second = Some(dependent);
         }
         node.left = node.left.min(child.left);
         // The root has no place in the sentence; its yield does not matter to anyone.

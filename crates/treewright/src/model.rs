@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 0   8 bytes   "TREEWRT\n"
-//! 8   u32       version (1)
+//! 8   u32       version (2)
 //! 12  u32       length of the header
 //! 16  u64       length of the weights, in 32-bit words
 //! 24  u32       CRC-32 of header and weights
@@ -28,7 +28,7 @@ use crate::system::{Registered, SystemTag, SystemVisitor};
 use crate::train::TrainConfig;
 
 const MAGIC: &[u8; 8] = b"TREEWRT\n";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const PREFIX: usize = 32;
 const ALIGNMENT: usize = 64;
 
@@ -100,7 +100,7 @@ impl<S: Registered> AnyModel for TypedModel<S> {
         serde_json::to_vec(&Header {
             system: S::TAG,
             config: self.config.clone(),
-            n_slots: self.weights.n_slots(),
+            n_buckets: self.weights.n_buckets(),
             n_features: self.weights.n_features(),
             templates: self.templates.text().to_owned(),
             tables: serde_json::to_value(&*self.system)?,
@@ -117,7 +117,7 @@ impl<S: Registered> AnyModel for TypedModel<S> {
 struct Header {
     system: SystemTag,
     config: TrainConfig,
-    n_slots: usize,
+    n_buckets: usize,
     n_features: usize,
     templates: String,
     /// The system's own tables.
@@ -263,8 +263,12 @@ impl Model {
                 let system: S = serde_json::from_value(header.tables).map_err(|error| {
                     Error::new(Code::BadModel, 0, 0, format!("in the system's tables: {error}"))
                 })?;
-                let weights =
-                    FrozenWeights::from_words(words, header.n_slots, system.n_actions(), header.n_features)?;
+                let weights = FrozenWeights::from_words(
+                    words,
+                    header.n_buckets,
+                    system.n_actions(),
+                    header.n_features,
+                )?;
                 Ok(Model::new(TypedModel::<S> {
                     system: Arc::new(system),
                     vocabulary: Arc::new(header.vocabulary),

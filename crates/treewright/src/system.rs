@@ -286,21 +286,42 @@ impl ActionSet {
     /// The actions in ascending order.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = ActionId> + '_ {
-        self.words.iter().enumerate().flat_map(|(i, &word)| {
-            let mut rest = word;
-            std::iter::from_fn(move || {
-                (rest != 0).then(|| {
-                    let bit = rest.trailing_zeros() as usize;
-                    rest &= rest - 1;
-                    ActionId::new(i * 64 + bit)
-                })
-            })
-        })
+        self.indices().map(ActionId::new)
+    }
+
+    /// The actions in ascending order, as places in a row.
+    #[inline]
+    pub fn indices(&self) -> Indices<'_> {
+        Indices { words: &self.words, at: 0, rest: self.words.first().copied().unwrap_or(0) }
     }
 
     /// The smallest action.
     pub fn first(&self) -> Option<ActionId> {
         self.iter().next()
+    }
+}
+
+/// The actions of a set, in ascending order.
+#[derive(Clone, Debug)]
+pub struct Indices<'a> {
+    words: &'a [u64],
+    at: usize,
+    /// What is left of the word at `at`.
+    rest: u64,
+}
+
+impl Iterator for Indices<'_> {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        while self.rest == 0 {
+            self.at += 1;
+            self.rest = *self.words.get(self.at)?;
+        }
+        let bit = self.rest.trailing_zeros() as usize;
+        self.rest &= self.rest - 1;
+        Some(self.at * 64 + bit)
     }
 }
 

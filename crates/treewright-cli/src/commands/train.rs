@@ -150,6 +150,7 @@ impl TrainArgs {
             jobs,
             head_rules,
             markov_order,
+            pseudo_projective,
             note
         );
         // A beam of one has nothing to compare: learn step by step, unless told otherwise.

@@ -92,13 +92,17 @@ impl<S: TransitionSystem> BeamSearch<S> {
             let parent = parent as u32;
             system.legal(&self.forest, &item.state, &mut self.legal);
             let row = self.rows.row(i);
-            let before = self.candidates.len();
-            for action in self.legal.iter() {
-                let score = item.score + f64::from(row[action.index()]);
-                offer(&mut self.candidates, width, Candidate { score, parent, action: Some(action) });
-            }
-            if before == self.candidates.len() && self.legal.is_empty() {
+            if self.legal.is_empty() {
                 offer(&mut self.candidates, width, Candidate { score: item.score, parent, action: None });
+            }
+            let mut worst = worst_of(&self.candidates, width);
+            for action in self.legal.indices() {
+                let score = item.score + f64::from(row[action]);
+                if score > worst {
+                    let action = Some(ActionId::new(action));
+                    offer(&mut self.candidates, width, Candidate { score, parent, action });
+                    worst = worst_of(&self.candidates, width);
+                }
             }
         }
         self.level = self.items.len();
@@ -123,6 +127,12 @@ impl<S: TransitionSystem> BeamSearch<S> {
         }
         out.reverse();
     }
+}
+
+/// What a candidate must exceed to be kept.
+#[inline]
+fn worst_of(candidates: &[Candidate], width: usize) -> f64 {
+    candidates.get(width - 1).map_or(f64::NEG_INFINITY, |worst| worst.score)
 }
 
 /// Keeps the `width` best candidates in order. Candidates come by parent and action, so a later equal goes behind.

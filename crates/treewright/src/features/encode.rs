@@ -69,14 +69,12 @@ pub struct Vocabulary {
     suffixes: Table,
 }
 
-/// One sentence as numbers: a table per column, the root (or the end) behind the last word.
+/// One sentence as numbers: column behind column, each with the root (or the end) behind the last word.
 #[derive(Clone, Debug, Default)]
 pub struct Encoded {
-    words: Vec<u32>,
-    tags: Vec<u32>,
-    xpos: Vec<u32>,
-    feats: Vec<u32>,
-    suffixes: Vec<u32>,
+    table: Vec<u32>,
+    /// The places of a column.
+    n_places: usize,
     shapes: Vec<u8>,
 }
 
@@ -121,27 +119,22 @@ impl Vocabulary {
 
     /// Encodes a sentence into tables that are reused.
     pub fn encode(&self, sentence: &Sentence, out: &mut Encoded) {
-        fn fill(out: &mut Vec<u32>, ids: impl Iterator<Item = u32>) {
-            out.clear();
-            out.extend(ids);
-            out.push(END);
-        }
-        fn by_table<'a>(
-            table: &'a Table,
-            sentence: &'a Sentence,
-            get: fn(&Token) -> &str,
-        ) -> impl Iterator<Item = u32> + 'a {
-            sentence.tokens.iter().map(move |token| match get(token) {
-                "" => UNKNOWN,
-                value => table.get(value).unwrap_or(UNKNOWN),
-            })
-        }
-        fill(&mut out.words, sentence.tokens.iter().map(|token| self.word(&token.form)));
-        fill(&mut out.tags, by_table(&self.tags, sentence, |token| &token.tag));
-        fill(&mut out.xpos, by_table(&self.xpos, sentence, |token| &token.xpos));
-        fill(&mut out.feats, by_table(&self.feats, sentence, |token| &token.feats));
-        let suffix_id = |token: &Token| self.suffixes.get(&suffix(&token.form)).unwrap_or(UNKNOWN);
-        fill(&mut out.suffixes, sentence.tokens.iter().map(suffix_id));
+        out.n_places = sentence.len() + 1;
+        out.table.clear();
+        let mut fill = |id: &dyn Fn(&Token) -> u32| {
+            out.table.extend(sentence.tokens.iter().map(id));
+            out.table.push(END);
+        };
+        let known = |table: &Table, value: &str| match value {
+            "" => UNKNOWN,
+            value => table.get(value).unwrap_or(UNKNOWN),
+        };
+        // In the order of `Column`.
+        fill(&|token| self.word(&token.form));
+        fill(&|token| known(&self.tags, &token.tag));
+        fill(&|token| known(&self.xpos, &token.xpos));
+        fill(&|token| known(&self.feats, &token.feats));
+        fill(&|token| known(&self.suffixes, &suffix(&token.form)));
         out.shapes.clear();
         out.shapes.extend(sentence.tokens.iter().map(|token| span_shape(&token.form)));
     }
@@ -151,14 +144,7 @@ impl Encoded {
     /// The value of a column at a place; `NONE` outside.
     #[inline]
     pub(super) fn get(&self, column: Column, place: usize) -> u32 {
-        let table = match column {
-            Column::Word => &self.words,
-            Column::Tag => &self.tags,
-            Column::Xpos => &self.xpos,
-            Column::Feats => &self.feats,
-            Column::Suffix => &self.suffixes,
-        };
-        table.get(place).copied().unwrap_or(NONE)
+        if place < self.n_places { self.table[column as usize * self.n_places + place] } else { NONE }
     }
 
     /// A number for the shape of a span: runs of like words count once (paper 001, section 3).
@@ -255,10 +241,11 @@ mod tests {
             &mut encoded,
         );
         assert_eq!(vocabulary.n_words(), 1);
-        assert_eq!(encoded.words[0], FIRST_FREE);
-        assert_eq!(encoded.words[1], vocabulary.word("walking"), "the same ending, the same class");
-        assert_eq!(encoded.words[2], UNKNOWN, "a class seen once is no class");
-        assert_eq!(encoded.tags, [3, 4, UNKNOWN, 5, END]);
+        let word = |place| encoded.get(Column::Word, place);
+        assert_eq!(word(0), FIRST_FREE);
+        assert_eq!(word(1), vocabulary.word("walking"), "the same ending, the same class");
+        assert_eq!(word(2), UNKNOWN, "a class seen once is no class");
+        assert_eq!([0, 1, 2, 3, 4].map(|place| encoded.get(Column::Tag, place)), [3, 4, UNKNOWN, 5, END]);
         assert_eq!(encoded.get(Column::Word, 9), NONE);
     }
 
@@ -271,6 +258,6 @@ mod tests {
         let (mut one, mut two) = (Encoded::default(), Encoded::default());
         vocabulary.encode(&sentence, &mut one);
         again.encode(&sentence, &mut two);
-        assert_eq!((one.words, one.tags), (two.words, two.tags));
+        assert_eq!((one.table, one.shapes), (two.table, two.shapes));
     }
 }

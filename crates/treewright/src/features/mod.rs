@@ -5,5 +5,5 @@ mod extract;
 mod template;
 
 pub use encode::{Encoded, Vocabulary};
-pub use extract::{Dependence, Extractor};
+pub use extract::{Dependence, Extractor, template_class};
 pub use template::{TemplateSet, shipped, shipped_names};

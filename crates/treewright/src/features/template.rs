@@ -22,6 +22,7 @@
 
 use std::fmt;
 
+use super::extract::{MOST_ATOMS, MOST_NODES, MOST_PARTS, size_of_set};
 use crate::error::{Code, Error, Result};
 use crate::forest::Place;
 
@@ -107,6 +108,9 @@ impl TemplateSet {
                 let error = |message: String| Error::new(Code::BadRules, i + 1, column, message);
                 let template = word.split('+').map(atom).collect::<std::result::Result<Vec<_>, _>>();
                 let template = template.map_err(|why| error(format!("in template {word}: {why}")))?;
+                if template.len() > MOST_PARTS {
+                    return Err(error(format!("template {word} has more than {MOST_PARTS} atoms")));
+                }
                 if templates.contains(&template) {
                     return Err(error(format!("template {word} stands here twice")));
                 }
@@ -115,6 +119,13 @@ impl TemplateSet {
         }
         if templates.is_empty() {
             return Err(Error::new(Code::BadRules, 0, 0, "a template set needs at least one template"));
+        }
+        let (n_nodes, n_atoms) = size_of_set(&templates);
+        if n_nodes > MOST_NODES || n_atoms > MOST_ATOMS {
+            let message = format!(
+                "the set looks at {n_nodes} nodes in {n_atoms} ways; it may look at {MOST_NODES} in {MOST_ATOMS}"
+            );
+            return Err(Error::new(Code::BadRules, 0, 0, message));
         }
         Ok(TemplateSet { text: text.to_owned(), templates })
     }
@@ -239,6 +250,7 @@ shipped! {
     "top-down" = ["top_down"];
     "in-order" = ["in_order"];
     "dependency" = ["dependency"];
+    "dependency-rich" = ["dependency_rich"];
 }
 
 #[cfg(test)]
@@ -276,5 +288,8 @@ mod tests {
         check_error("# nothing", 0, 0, "at least one");
         check_error("s0", 1, 1, "not an atom");
         check_error("s0.", 1, 1, "attribute");
+        check_error("a0+a1+a2+a3+a4+a5+a6", 1, 1, "more than 6 atoms");
+        let many: String = (0..65).map(|i| format!("s{i}.w ")).collect();
+        check_error(&many, 0, 0, "65 nodes");
     }
 }

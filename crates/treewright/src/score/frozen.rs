@@ -1,28 +1,36 @@
 //! Read-only weights for parsing: averaged, quantised to 16 bits, laid out for few cache misses, mappable from disk
 //! (little-endian machines only: a row's 16-bit weights are used where they lie).
 //!
-//! A feature's key leads to one slot of 16 bytes. A feature with one or two weights has them in the slot itself; more
-//! stand together elsewhere, as pairs, or as a whole row if there are many. Unknown features cost one look.
+//! A feature's key leads to a bucket of eight fingerprints and eight places, one line of the cache; the place says where
+//! its weights stand: as pairs, or as a whole row if there are many. Buckets and weights are fetched ahead of their use,
+//! in bulk, so that cache misses overlap, and what is found is listed without branches, which would be mispredicted.
+//!
+//! The weights are scaled so that no sum over a state's templates can leave 16 bits: sums need no wider numbers, and a
+//! row of a hundred actions is added in six instructions.
 
 use std::sync::Arc;
 
 use crate::error::{Code, Error, Result};
-use crate::features::{Dependence, Encoded, Extractor, TemplateSet, Vocabulary};
+use crate::features::{Dependence, Encoded, Extractor, TemplateSet, Vocabulary, template_class};
 use crate::forest::{Forest, View};
-use crate::ids::NodeId;
 use crate::score::kernel;
+use crate::score::perceptron::Feature;
 use crate::score::{Perceptron, Rows, Scorer};
 use crate::sentence::Sentence;
 
-/// Words of a slot: fingerprint (0 = free), header (number of weights, or `DENSE`), and two more: the weights
-/// themselves, or the place of the first.
-const SLOT: usize = 4;
-/// The header of a feature whose weights are a whole row.
-const DENSE: u32 = u32::MAX;
-/// So many weights fit into a slot.
-const INLINE: usize = 2;
-/// A group of templates keeps at most so many sums (8 MB).
+/// Features of a bucket.
+const BUCKET: usize = 8;
+/// Words of a bucket: the fingerprints (0 = free), then the places of the weights with their numbers.
+const BUCKET_WORDS: usize = 2 * BUCKET;
+/// The low bits of a place are the number of pairs there, 0 for a whole row.
+const COUNT_BITS: u32 = 5;
+const MOST_PAIRS: usize = (1 << COUNT_BITS) - 1;
+/// So full is the table, in percent.
+const FULL: usize = 75;
+/// So many sums are kept at most (4 MB).
 const MOST_SUMS: usize = 1 << 21;
+/// Words of a line of the cache.
+const LINE: usize = 16;
 
 /// The numbers: owned after training, or a view of a mapped file.
 pub trait WordSource: Send + Sync + std::fmt::Debug {
@@ -40,9 +48,8 @@ impl WordSource for Vec<u32> {
 #[derive(Clone, Debug)]
 pub struct FrozenWeights {
     source: Arc<dyn WordSource>,
-    n_slots: usize,
+    n_buckets: usize,
     n_actions: usize,
-    row_words: usize,
     n_features: usize,
 }
 
@@ -51,51 +58,67 @@ fn pack(action: u16, weight: i16) -> u32 {
 }
 
 #[inline]
-fn unpack(pair: u32) -> (usize, i32) {
-    ((pair >> 16) as usize, i32::from(pair as u16 as i16))
+fn unpack(pair: u32) -> (usize, i16) {
+    ((pair >> 16) as usize, pair as u16 as i16)
+}
+
+/// The largest factor for weights at which no sum over one feature of each template leaves 16 bits.
+fn scale(features: &[Feature], n_templates: usize) -> f32 {
+    let mut largest = [0f32; 256];
+    for (key, pairs) in features {
+        let class = &mut largest[template_class(*key)];
+        *class = pairs.iter().fold(*class, |max, (_, weight)| max.max(weight.abs()));
+    }
+    // Sets of more than 256 templates share classes.
+    let sum: f32 = largest.iter().sum::<f32>() * n_templates.div_ceil(256) as f32;
+    // Rounding adds up to a half per template.
+    let room = f32::from(i16::MAX) - n_templates as f32;
+    if sum > 0.0 { room.max(1.0) / sum } else { 1.0 }
 }
 
 impl FrozenWeights {
     /// Averages, quantises and lays out what a perceptron has learnt.
     pub fn of(perceptron: &Perceptron) -> Self {
         let n_actions = perceptron.n_actions();
-        let row_words = n_actions.div_ceil(2);
+        let row_words = row_words(n_actions);
         let features = perceptron.averaged();
-        let largest = features.iter().flat_map(|(_, pairs)| pairs).fold(0f32, |max, (_, w)| max.max(w.abs()));
-        let scale = if largest > 0.0 { f32::from(i16::MAX) / largest } else { 1.0 };
+        let scale = scale(&features, perceptron.templates().len());
         let quantised = features.into_iter().filter_map(|(key, pairs)| {
             let quantise = |(action, weight): (u16, f32)| (action, (weight * scale).round() as i16);
             let pairs: Vec<(u16, i16)> = pairs.into_iter().map(quantise).filter(|pair| pair.1 != 0).collect();
             (!pairs.is_empty()).then_some((key, pairs))
         });
         let features: Vec<(u64, Vec<(u16, i16)>)> = quantised.collect();
-        let n_slots = (features.len() * 3 / 2).next_power_of_two().max(16);
-        let mut words = vec![0u32; n_slots * SLOT];
+        let is_row = |pairs: &[(u16, i16)]| {
+            pairs.len() > MOST_PAIRS || (n_actions >= 16 && pairs.len() * 8 >= n_actions)
+        };
+        // Buckets, then rows, so that these stay aligned, then pairs.
+        let n_buckets = (features.len() * 100 / FULL).div_ceil(BUCKET).max(1) + 1;
+        let n_rows = features.iter().filter(|(_, pairs)| is_row(pairs)).count();
+        let mut words = vec![0u32; n_buckets * BUCKET_WORDS + n_rows * row_words];
+        let mut next_row = n_buckets * BUCKET_WORDS;
         for (key, pairs) in &features {
-            let mut slot = Self::first_slot(*key, n_slots);
-            while words[slot * SLOT] != 0 {
-                slot = (slot + 1) & (n_slots - 1);
-            }
-            let at = slot * SLOT;
-            words[at] = *key as u32;
-            let packed = pairs.iter().map(|&(action, weight)| pack(action, weight));
-            if pairs.len() <= INLINE {
-                words[at + 1] = pairs.len() as u32;
-                packed.enumerate().for_each(|(i, pair)| words[at + 2 + i] = pair);
-            } else if pairs.len() * 8 < n_actions || n_actions < 16 {
-                words[at + 1] = pairs.len() as u32;
-                words[at + 2] = words.len() as u32;
-                words.extend(packed);
+            let mut bucket = Self::first_bucket(*key, n_buckets) * BUCKET_WORDS;
+            let at = loop {
+                if let Some(free) = words[bucket..bucket + BUCKET].iter().position(|&word| word == 0) {
+                    break bucket + free;
+                }
+                bucket = (bucket + BUCKET_WORDS) % (n_buckets * BUCKET_WORDS);
+            };
+            words[at] = fingerprint(*key);
+            let place = if is_row(pairs) { next_row } else { words.len() };
+            assert!(place < 1 << (32 - COUNT_BITS), "the weights are addressed by 27 bits");
+            if is_row(pairs) {
+                words[at + BUCKET] = (place as u32) << COUNT_BITS;
+                let row: &mut [i16] = bytemuck::cast_slice_mut(&mut words[place..place + row_words]);
+                pairs.iter().for_each(|&(action, weight)| row[usize::from(action)] = weight);
+                next_row += row_words;
             } else {
-                words[at + 1] = DENSE;
-                words[at + 2] = words.len() as u32;
-                let mut row = vec![0u32; row_words];
-                let weights: &mut [i16] = bytemuck::cast_slice_mut(&mut row);
-                pairs.iter().for_each(|&(action, weight)| weights[usize::from(action)] = weight);
-                words.extend(row);
+                words[at + BUCKET] = (place as u32) << COUNT_BITS | pairs.len() as u32;
+                words.extend(pairs.iter().map(|&(action, weight)| pack(action, weight)));
             }
         }
-        FrozenWeights { source: Arc::new(words), n_slots, n_actions, row_words, n_features: features.len() }
+        FrozenWeights { source: Arc::new(words), n_buckets, n_actions, n_features: features.len() }
     }
 
     /// Weights from the words of a model file. What is read later is bounded by `words`, whatever they hold.
@@ -104,17 +127,15 @@ impl FrozenWeights {
     /// When the table does not fit.
     pub fn from_words(
         source: Arc<dyn WordSource>,
-        n_slots: usize,
+        n_buckets: usize,
         n_actions: usize,
         n_features: usize,
     ) -> Result<Self> {
-        let fits = n_slots.is_power_of_two()
-            && n_features < n_slots
-            && n_slots.checked_mul(SLOT).is_some_and(|size| size <= source.words().len());
+        let fits = (1..1 << 27).contains(&n_buckets) && n_buckets * BUCKET_WORDS <= source.words().len();
         if !fits || n_actions > 1 << 16 {
             return Err(Error::new(Code::BadModel, 0, 0, "the weights of the model do not fit its table"));
         }
-        Ok(FrozenWeights { source, n_slots, n_actions, row_words: n_actions.div_ceil(2), n_features })
+        Ok(FrozenWeights { source, n_buckets, n_actions, n_features })
     }
 
     /// All words, for the model file.
@@ -122,9 +143,9 @@ impl FrozenWeights {
         self.source.words()
     }
 
-    /// The number of slots of the table.
-    pub fn n_slots(&self) -> usize {
-        self.n_slots
+    /// The number of buckets of the table.
+    pub fn n_buckets(&self) -> usize {
+        self.n_buckets
     }
 
     /// The number of features.
@@ -138,172 +159,265 @@ impl FrozenWeights {
     }
 
     #[inline]
-    fn first_slot(key: u64, n_slots: usize) -> usize {
-        (key >> 20) as usize & (n_slots - 1)
+    fn first_bucket(key: u64, n_buckets: usize) -> usize {
+        (u64::from((key >> 24) as u32) * n_buckets as u64 >> 32) as usize
     }
 
-    /// The slot of a feature, if the model has it. The number of looks is bounded, so that a damaged table without
-    /// a free slot cannot hang the parser.
+    /// The place of a feature's weights, if the model has it. The number of looks is bounded, so that a damaged table
+    /// without a free place cannot hang the parser.
     #[inline]
-    fn slot<'a>(&self, slots: &'a [[u32; SLOT]], key: u64) -> Option<&'a [u32; SLOT]> {
-        let mut at = Self::first_slot(key, slots.len());
-        for _ in 0..slots.len() {
-            let slot = &slots[at];
-            if slot[0] == key as u32 {
-                return Some(slot);
+    fn place(buckets: &[[u32; BUCKET_WORDS]], key: u64) -> (u32, bool) {
+        let mut at = Self::first_bucket(key, buckets.len());
+        for _ in 0..buckets.len() {
+            let bucket = &buckets[at];
+            let (fingerprints, places) = bucket.split_at(BUCKET);
+            let same = kernel::matches(fingerprints.first_chunk().expect("half a bucket"), fingerprint(key));
+            // Nearly always the first bucket tells: buckets are filled from the front.
+            if same != 0 || fingerprints[BUCKET - 1] == 0 {
+                return (places[same.trailing_zeros() as usize % BUCKET], same != 0);
             }
-            if slot[0] == 0 {
-                return None;
-            }
-            at = (at + 1) & (slots.len() - 1);
+            at = if at + 1 == buckets.len() { 0 } else { at + 1 };
         }
-        None
+        (0, false)
     }
 
-    /// Adds the weights of features to the scores. Features come in bulk so that their cache misses overlap.
+    /// Finds features and fetches their weights.
     #[inline]
-    fn add(&self, keys: &[u64], found: &mut Vec<[u32; SLOT]>, scores: &mut [i32]) {
-        let words = self.source.words();
-        let slots = &words.as_chunks::<SLOT>().0[..self.n_slots];
-        found.clear();
-        found.reserve(keys.len());
+    fn find(&self, words: &[u32], keys: &[u64], found: &mut Found) {
+        let buckets = &words.as_chunks::<BUCKET_WORDS>().0[..self.n_buckets];
+        let further = row_words(self.n_actions).saturating_sub(1) / LINE;
+        if found.rows.len() < keys.len() {
+            found.rows.resize(keys.len(), 0);
+            found.pairs.resize(keys.len(), 0);
+        }
+        let (mut n_rows, mut n_pairs) = (0, 0);
         for &key in keys {
-            if key != 0
-                && let Some(slot) = self.slot(slots, key)
-            {
-                found.push(*slot);
+            let (place, is_there) = Self::place(buckets, key);
+            let is_row = place as usize & MOST_PAIRS == 0;
+            let start = (place >> COUNT_BITS) as usize;
+            kernel::prefetch(words, start);
+            for line in 1..=further {
+                kernel::prefetch(words, start + line * LINE * usize::from(is_row));
             }
+            found.rows[n_rows] = start as u32;
+            n_rows += usize::from(is_there & is_row);
+            found.pairs[n_pairs] = place;
+            n_pairs += usize::from(is_there & !is_row);
         }
-        let mut add_pair = |pair: u32| {
-            let (action, weight) = unpack(pair);
-            if let Some(score) = scores.get_mut(action) {
-                *score += weight;
-            }
-        };
-        for slot in found.iter() {
-            match slot[1] {
-                1 => add_pair(slot[2]),
-                2 => slot[2..4].iter().for_each(|&pair| add_pair(pair)),
-                DENSE => {}
-                n => {
-                    let start = slot[2] as usize;
-                    words
-                        .get(start..start + n as usize)
-                        .unwrap_or(&[])
-                        .iter()
-                        .for_each(|&pair| add_pair(pair));
+        (found.n_rows, found.n_pairs) = (n_rows, n_pairs);
+    }
+
+    /// The sums of the weights of features, into `sums`.
+    #[inline]
+    fn sum(words: &[u32], found: &Found, sums: &mut [i16]) {
+        kernel::sum_rows(words, &found.rows[..found.n_rows], sums);
+        for &place in &found.pairs[..found.n_pairs] {
+            let start = (place >> COUNT_BITS) as usize;
+            for &pair in words.get(start..start + (place as usize & MOST_PAIRS)).unwrap_or(&[]) {
+                let (action, weight) = unpack(pair);
+                if let Some(sum) = sums.get_mut(action) {
+                    *sum = sum.wrapping_add(weight);
                 }
             }
         }
-        for slot in found.iter().filter(|slot| slot[1] == DENSE) {
-            let start = slot[2] as usize;
-            let row = words.get(start..start + self.row_words).unwrap_or(&[]);
-            kernel::add_row(scores, bytemuck::cast_slice(row));
-        }
     }
 }
 
-/// Templates that depend on the same thing, and the sums of their weights for each thing met in this sentence.
-#[derive(Clone, Debug)]
-struct Group {
-    dependence: Dependence,
-    extractor: Extractor,
-    /// For every word or node: the number of its sums, plus one; 0 = not yet known.
-    known: Vec<u32>,
-    sums: Vec<i32>,
+/// The words of a row: two weights each, full lanes.
+#[inline]
+fn row_words(n_actions: usize) -> usize {
+    n_actions.next_multiple_of(kernel::LANES) / 2
 }
+
+/// What a bucket keeps of a key: keys are odd, so it is never 0.
+#[inline]
+fn fingerprint(key: u64) -> u32 {
+    key as u32
+}
+
+/// Where the weights of some features stand.
+#[derive(Clone, Debug, Default)]
+struct Found {
+    /// Where rows begin: the first `n_rows` count.
+    rows: Vec<u32>,
+    /// Places of pairs, with their numbers: the first `n_pairs` count.
+    pairs: Vec<u32>,
+    n_rows: usize,
+    n_pairs: usize,
+}
+
+/// Sums of the weights of groups of templates, for what these have seen in this sentence: an open-addressing table
+/// from signatures to sums.
+#[derive(Clone, Debug, Default)]
+struct Kept {
+    /// Signature (0 = free) and the place of its sums; a power of two.
+    table: Vec<(u64, u32)>,
+    n_used: usize,
+    sums: Vec<i16>,
+}
+
+impl Kept {
+    fn clear(&mut self) {
+        self.table.fill((0, 0));
+        self.n_used = 0;
+        self.sums.clear();
+    }
+
+    /// Makes room for `n` more signatures with `n_sums` sums each. A very long sentence in a wide beam starts afresh
+    /// now and then, so that memory stays bounded.
+    #[inline]
+    fn reserve(&mut self, n: usize, n_sums: usize) {
+        if self.sums.len() + n * n_sums > MOST_SUMS {
+            self.clear();
+        }
+        if (self.n_used + n) * 2 > self.table.len() {
+            let larger = vec![(0, 0); ((self.n_used + n) * 4).next_power_of_two()];
+            for (signature, start) in std::mem::replace(&mut self.table, larger) {
+                if signature != 0 {
+                    let at = self.find(signature);
+                    self.table[at] = (signature, start);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn find(&self, signature: u64) -> usize {
+        let mask = self.table.len() - 1;
+        let mut at = (signature >> 32) as usize & mask;
+        while self.table[at].0 != signature && self.table[at].0 != 0 {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    /// Where the sums of a signature begin, and whether they are still to be filled.
+    #[inline]
+    fn place(&mut self, signature: u64, n_sums: usize) -> (usize, bool) {
+        let at = self.find(signature);
+        if self.table[at].0 == signature {
+            return (self.table[at].1 as usize, false);
+        }
+        let start = self.sums.len();
+        self.sums.resize(start + n_sums, 0);
+        self.table[at] = (signature, start as u32);
+        self.n_used += 1;
+        (start, true)
+    }
+}
+
+/// The sums of a group that is not kept go straight into the scores.
+const NOT_KEPT: usize = usize::MAX;
 
 /// A scorer over frozen weights, with its own scratch memory: one per worker.
 ///
-/// What templates that look only at the buffer's words, or only at one node, add to a row does not depend on the rest
-/// of the state: it is computed once per sentence and word or node.
+/// Many states of a sentence look alike in most places. What the templates over the same places add to a row is
+/// computed once for each look of these places, and kept.
 #[derive(Clone, Debug)]
 pub struct Frozen {
     vocabulary: Arc<Vocabulary>,
     weights: FrozenWeights,
-    groups: Vec<Group>,
+    extractor: Extractor,
+    /// The groups of templates over one place come first.
+    n_of_one_place: usize,
+    /// Then those over several places; the last group is all of these together.
+    n_groups: usize,
     encoded: Encoded,
+    kept: Kept,
     keys: Vec<u64>,
-    found: Vec<[u32; SLOT]>,
-    scores: Vec<i32>,
+    found: Found,
+    /// What is summed up for this state: the place of the sums, and where the keys end.
+    missing: Vec<(usize, usize)>,
+    scores: Vec<i16>,
 }
 
 impl Frozen {
     /// A scorer that shares its tables with others.
     pub fn new(vocabulary: Arc<Vocabulary>, templates: &TemplateSet, weights: FrozenWeights) -> Self {
-        let group = |dependence| Group {
-            dependence,
-            extractor: Extractor::of_dependence(templates, dependence),
-            known: Vec::new(),
-            sums: Vec::new(),
-        };
-        let groups = Dependence::all_of(templates).into_iter().map(group).collect();
-        let scores = vec![0; weights.n_actions];
-        let (encoded, keys, found) = (Encoded::default(), Vec::new(), Vec::new());
-        Frozen { vocabulary, weights, groups, encoded, keys, found, scores }
-    }
-}
-
-/// What the group's keys depend on in this state, as a number; nothing if they must be computed anew.
-#[inline]
-fn place_of(dependence: Dependence, forest: &Forest, view: &View) -> Option<usize> {
-    match dependence {
-        Dependence::Node(place) => forest.peek(view, place).map(NodeId::index),
-        Dependence::Buffer => match view.buffer {
-            None => Some(view.next.index()),
-            // One word in front of those never shifted: as before it was given dependents, if it stands in its place.
-            Some(cell) => {
-                let first = forest.node(forest.cell(cell).node).head.index();
-                (forest.depth(view.buffer) == 1 && first + 1 == view.next.index()).then_some(first)
-            }
-        },
-        Dependence::State => None,
+        let is_of_several = |dependence: &Dependence| matches!(dependence, Dependence::Places { .. });
+        let (several, one): (Vec<_>, Vec<_>) =
+            Dependence::all_of(templates).into_iter().partition(is_of_several);
+        let mut extractor = Extractor::without_groups(templates);
+        for dependence in one.iter().chain(&several) {
+            extractor.add_group(templates, |other| other == *dependence);
+        }
+        extractor.add_group(templates, |other| is_of_several(&other));
+        Frozen {
+            vocabulary,
+            extractor,
+            n_of_one_place: one.len(),
+            n_groups: one.len() + several.len(),
+            encoded: Encoded::default(),
+            kept: Kept::default(),
+            // One more: a key that does not count is written and then overwritten.
+            keys: vec![0; templates.len() + 1],
+            found: Found::default(),
+            missing: Vec::new(),
+            scores: vec![0; row_words(weights.n_actions) * 2],
+            weights,
+        }
     }
 }
 
 impl Scorer for Frozen {
     fn start_sentence(&mut self, sentence: &Sentence) {
         self.vocabulary.encode(sentence, &mut self.encoded);
-        for group in &mut self.groups {
-            group.known.clear();
-            group.sums.clear();
-        }
+        self.kept.clear();
     }
 
     fn score(&mut self, forest: &Forest, views: &[View], rows: &mut Rows) {
-        let Frozen { weights, groups, encoded, keys, found, scores, .. } = self;
-        let n_actions = weights.n_actions;
-        rows.reset(views.len(), n_actions);
+        kernel::with_avx2(|| self.fill(forest, views, rows));
+    }
+}
+
+impl Frozen {
+    #[inline(always)]
+    fn fill(&mut self, forest: &Forest, views: &[View], rows: &mut Rows) {
+        let Frozen { weights, extractor, encoded, kept, keys, found, missing, scores, .. } = self;
+        rows.reset(views.len(), weights.n_actions);
+        // A state on its own has no other to share with: what depends on several places is summed up at once.
+        let is_alone = views.len() == 1;
+        let n_kept = if is_alone { self.n_of_one_place } else { self.n_groups };
+        let n_sums = scores.len();
+        let words = weights.words();
         for (i, view) in views.iter().enumerate() {
             scores.fill(0);
-            for Group { dependence, extractor, known, sums } in groups.iter_mut() {
-                let Some(place) = place_of(*dependence, forest, view) else {
-                    // A node that is not there gives no keys.
-                    if !matches!(dependence, Dependence::Node(_)) {
-                        extractor.extract(forest, view, encoded, keys);
-                        weights.add(keys, found, scores);
-                    }
-                    continue;
-                };
-                if known.len() <= place {
-                    known.resize(place + 1, 0);
+            missing.clear();
+            let mut n_keys = 0;
+            let mut fetch = |n_keys: &mut usize, key: u64, counts: bool| {
+                let bucket = FrozenWeights::first_bucket(key, weights.n_buckets);
+                kernel::prefetch(words, bucket * BUCKET_WORDS);
+                keys[*n_keys] = key;
+                *n_keys += usize::from(counts);
+            };
+            extractor.look(forest, view, encoded);
+            kept.reserve(n_kept, n_sums);
+            for group in 0..n_kept {
+                let (start, is_missing) = kept.place(extractor.signature(group), n_sums);
+                if is_missing {
+                    extractor.keys(group, |key, counts| fetch(&mut n_keys, key, counts));
+                    missing.push((start, n_keys));
+                } else {
+                    kernel::add_sums(scores, &kept.sums[start..start + n_sums]);
                 }
-                if known[place] == 0 {
-                    // A very long sentence in a wide beam starts afresh now and then, so that memory stays bounded.
-                    if sums.len() + n_actions > MOST_SUMS {
-                        known.iter_mut().for_each(|number| *number = 0);
-                        sums.clear();
-                    }
-                    let start = sums.len();
-                    sums.resize(start + n_actions, 0);
-                    extractor.extract(forest, view, encoded, keys);
-                    weights.add(keys, found, &mut sums[start..]);
-                    known[place] = (start / n_actions) as u32 + 1;
-                }
-                let start = (known[place] as usize - 1) * n_actions;
-                kernel::add_sums(scores, &sums[start..start + n_actions]);
             }
-            rows.row_mut(i).iter_mut().zip(&*scores).for_each(|(score, &sum)| *score = sum as f32);
+            if is_alone {
+                extractor.keys(self.n_groups, |key, counts| fetch(&mut n_keys, key, counts));
+                missing.push((NOT_KEPT, n_keys));
+            }
+            let mut from = 0;
+            for &(start, to) in missing.iter() {
+                weights.find(words, &keys[from..to], found);
+                from = to;
+                if start == NOT_KEPT {
+                    FrozenWeights::sum(words, found, scores);
+                } else {
+                    let sums = &mut kept.sums[start..start + n_sums];
+                    FrozenWeights::sum(words, found, sums);
+                    kernel::add_sums(scores, sums);
+                }
+            }
+            rows.row_mut(i).iter_mut().zip(&*scores).for_each(|(score, &sum)| *score = f32::from(sum));
         }
     }
 }

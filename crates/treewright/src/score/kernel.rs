@@ -1,56 +1,112 @@
-//! Adding a row of 16-bit weights (or of sums) to 32-bit scores: the innermost loop of parsing, once for every processor and once
-//! for those with AVX2, which take a third of the time.
+//! The innermost loops of parsing: adding rows of 16-bit weights, finding a fingerprint among eight, fetching memory
+//! ahead of its use. Plain loops, compiled once for every processor and once for those with AVX2.
 #![allow(unsafe_code)]
 
-/// Adds `row` to the first scores, one weight each.
-#[inline]
-pub(super) fn add_row(scores: &mut [i32], row: &[i16]) {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2, as was just asked (the answer is cached in a static).
-        unsafe { add_row_avx2(scores, row) };
-        return;
+/// Weights added at a time; rows and scores are so padded.
+pub(super) const LANES: usize = 16;
+/// So many lanes are summed up at once, in registers.
+const MOST_BLOCKS: usize = 8;
+
+/// Adds the rows that start at `places` of `words` to `sums`, whose length is a multiple of `LANES`. A place that is
+/// not there adds nothing.
+#[inline(always)]
+pub(super) fn sum_rows(words: &[u32], places: &[u32], sums: &mut [i16]) {
+    for (part, sums) in sums.chunks_mut(MOST_BLOCKS * LANES).enumerate() {
+        let offset = part * MOST_BLOCKS * LANES / 2;
+        match sums.len() / LANES {
+            1 => sum_blocks::<1>(words, places, offset, sums),
+            2 => sum_blocks::<2>(words, places, offset, sums),
+            3 => sum_blocks::<3>(words, places, offset, sums),
+            4 => sum_blocks::<4>(words, places, offset, sums),
+            5 => sum_blocks::<5>(words, places, offset, sums),
+            6 => sum_blocks::<6>(words, places, offset, sums),
+            7 => sum_blocks::<7>(words, places, offset, sums),
+            _ => sum_blocks::<MOST_BLOCKS>(words, places, offset, sums),
+        }
     }
-    add_row_anywhere(scores, row);
+}
+
+/// The number of blocks is known to the compiler, so the sums stay in registers from row to row.
+#[inline(always)]
+fn sum_blocks<const BLOCKS: usize>(words: &[u32], places: &[u32], offset: usize, sums: &mut [i16]) {
+    let mut blocks = [[0i16; LANES]; BLOCKS];
+    for &place in places {
+        let start = place as usize + offset;
+        let Some(row) = words.get(start..start + BLOCKS * LANES / 2) else { continue };
+        let row: &[i16] = bytemuck::cast_slice(row);
+        for (block, weights) in blocks.iter_mut().zip(row.as_chunks::<LANES>().0) {
+            for (sum, &weight) in block.iter_mut().zip(weights) {
+                *sum = sum.wrapping_add(weight);
+            }
+        }
+    }
+    add_sums(sums, blocks.as_flattened());
 }
 
 /// Adds sums to sums.
-#[inline]
-pub(super) fn add_sums(scores: &mut [i32], sums: &[i32]) {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: as above.
-        unsafe { add_sums_avx2(scores, sums) };
-        return;
-    }
-    add_sums_anywhere(scores, sums);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn add_sums_avx2(scores: &mut [i32], sums: &[i32]) {
-    add_sums_anywhere(scores, sums);
-}
-
 #[inline(always)]
-fn add_sums_anywhere(scores: &mut [i32], sums: &[i32]) {
+pub(super) fn add_sums(scores: &mut [i16], sums: &[i16]) {
     for (score, &sum) in scores.iter_mut().zip(sums) {
-        *score += sum;
+        *score = score.wrapping_add(sum);
     }
 }
 
-/// The same code, compiled for AVX2.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn add_row_avx2(scores: &mut [i32], row: &[i16]) {
-    add_row_anywhere(scores, row);
-}
-
+/// Asks for the line of memory that holds a word; where there is no such word nothing happens.
 #[inline(always)]
-fn add_row_anywhere(scores: &mut [i32], row: &[i16]) {
-    for (score, &weight) in scores.iter_mut().zip(row) {
-        *score += i32::from(weight);
+pub(super) fn prefetch(words: &[u32], place: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch changes nothing and does not fault, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(words.as_ptr().wrapping_add(place).cast()) };
     }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (words, place);
+}
+
+/// Which of eight words are `wanted`, as bits.
+#[inline]
+pub(super) fn matches(words: &[u32; 8], wanted: u32) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{
+            _mm_cmpeq_epi32, _mm_loadu_si128, _mm_movemask_epi8, _mm_packs_epi16, _mm_packs_epi32,
+            _mm_set1_epi32,
+        };
+        // SAFETY: every x86-64 processor has SSE2, and both loads stay within the eight words.
+        unsafe {
+            let start = words.as_ptr().cast();
+            let wanted = _mm_set1_epi32(wanted as i32);
+            let low = _mm_cmpeq_epi32(_mm_loadu_si128(start), wanted);
+            let high = _mm_cmpeq_epi32(_mm_loadu_si128(start.add(1)), wanted);
+            let both = _mm_packs_epi32(low, high);
+            _mm_movemask_epi8(_mm_packs_epi16(both, both)) as u32 & 0xFF
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    matches_anywhere(words, wanted)
+}
+
+#[cfg(any(test, not(target_arch = "x86_64")))]
+fn matches_anywhere(words: &[u32; 8], wanted: u32) -> u32 {
+    words.iter().enumerate().fold(0, |bits, (i, &word)| bits | u32::from(word == wanted) << i)
+}
+
+/// Runs code compiled for AVX2 where the processor has it.
+#[inline]
+pub(super) fn with_avx2<R>(run: impl FnOnce() -> R) -> R {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("bmi2") {
+        // SAFETY: the processor has both, as was just asked.
+        return unsafe { run_avx2(run) };
+    }
+    run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn run_avx2<R>(run: impl FnOnce() -> R) -> R {
+    run()
 }
 
 #[cfg(test)]
@@ -58,19 +114,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_versions_agree() {
-        for n in [0, 1, 7, 8, 31, 64, 109] {
-            let row: Vec<i16> = (0..n).map(|i| (i * 7919 % 65536 - 32768) as i16).collect();
-            let (mut fast, mut slow) = (vec![5; n as usize], vec![5; n as usize]);
-            add_row(&mut fast, &row);
-            add_row_anywhere(&mut slow, &row);
-            assert_eq!(fast, slow);
-            let sums: Vec<i32> = row.iter().map(|&weight| i32::from(weight)).collect();
-            let (mut by_sums, mut slow) = (vec![5; n as usize], vec![5; n as usize]);
-            add_sums(&mut by_sums, &sums);
-            add_sums_anywhere(&mut slow, &sums);
-            assert_eq!((&by_sums, &fast), (&slow, &by_sums));
-            assert!(fast.iter().zip(&row).all(|(score, weight)| *score == 5 + i32::from(*weight)));
+    fn matches_are_found() {
+        for bits in 0..256u32 {
+            let words =
+                std::array::from_fn(
+                    |i| if bits >> i & 1 == 1 { 0xFFFF_8001 } else { 0x7FFF_0001 + i as u32 },
+                );
+            assert_eq!(matches(&words, 0xFFFF_8001), bits);
+            assert_eq!(matches_anywhere(&words, 0xFFFF_8001), bits);
+        }
+    }
+
+    #[test]
+    fn both_versions_agree_with_plain_sums() {
+        let words: Vec<u32> = (0..4000u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+        let weights: &[i16] = bytemuck::cast_slice(&words);
+        for n_blocks in [1, 2, 3, 4, 5, 6, 7, 8, 9, 17] {
+            let n = n_blocks * LANES;
+            // The last place has no whole row any more.
+            let places = [0, 8, 1234, 77, 3000, 4000 - n as u32 / 2, 4001 - n as u32 / 2, u32::MAX];
+            let (mut fast, mut portable) = (vec![5i16; n], vec![5i16; n]);
+            with_avx2(|| sum_rows(&words, &places, &mut fast));
+            sum_rows(&words, &places, &mut portable);
+            assert_eq!(fast, portable);
+            // Of rows that are cut off, the parts that are there may count.
+            if n_blocks <= MOST_BLOCKS {
+                let sum = |i: usize| {
+                    places[..6].iter().fold(5i16, |sum, &at| sum.wrapping_add(weights[at as usize * 2 + i]))
+                };
+                assert!(fast.iter().enumerate().all(|(i, &got)| got == sum(i)), "{n_blocks} blocks");
+            }
+            let (mut doubled, before) = (fast.clone(), fast.clone());
+            with_avx2(|| add_sums(&mut doubled, &before));
+            add_sums(&mut fast, &before);
+            assert_eq!(doubled, fast);
         }
     }
 }

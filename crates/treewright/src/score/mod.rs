@@ -44,7 +44,13 @@ impl Rows {
     #[inline]
     pub fn best(&self, row: usize, legal: &ActionSet) -> Option<ActionId> {
         let row = self.row(row);
-        best_of(legal.iter().map(|action| (row[action.index()], action))).map(|(_, action)| action)
+        let (mut best, mut highest) = (None, f32::NEG_INFINITY);
+        for action in legal.indices() {
+            if row[action] > highest || best.is_none() {
+                (best, highest) = (Some(action), row[action]);
+            }
+        }
+        best.map(ActionId::new)
     }
 }
 

@@ -246,7 +246,7 @@ impl Scorer for Perceptron {
         for (i, view) in views.iter().enumerate() {
             self.extractor.extract(forest, view, &self.encoded, &mut self.keys);
             let row = rows.row_mut(i);
-            for &key in self.keys.iter().filter(|&&key| key != 0) {
+            for &key in &self.keys {
                 let slot = &self.weights.slots[self.weights.find(key)];
                 let start = slot.start as usize;
                 for pair in &self.weights.pairs[start..start + usize::from(slot.len)] {
@@ -282,7 +282,7 @@ impl Learner for Perceptron {
     fn nudge(&mut self, forest: &Forest, view: &View, action: ActionId, by: f32) {
         self.extractor.extract(forest, view, &self.encoded, &mut self.keys);
         let by = by as i16;
-        for &key in self.keys.iter().filter(|&&key| key != 0) {
+        for &key in &self.keys {
             self.weights.add(key, action.index() as u16, by, self.time * i64::from(by));
         }
     }
