@@ -29,6 +29,7 @@ mod map;
 pub mod model;
 pub mod oracle;
 pub mod parser;
+pub mod pipeline;
 pub mod rng;
 pub mod score;
 pub mod segment;

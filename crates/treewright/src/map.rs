@@ -1,40 +1,91 @@
-//! Memory-mapped files: the one place where a file's bytes become a slice without being read.
+//! The bytes of models: a mapped file, memory, or a part of the program. The one place where a file's bytes become a
+//! slice without being read.
 #![allow(unsafe_code)]
 
 use std::fs::File;
+use std::io::Read;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
 
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapOptions};
 
+use crate::error::Result;
 use crate::score::WordSource;
 
-/// A mapped file.
+/// The bytes of a file, wherever they are.
 #[derive(Debug)]
-pub(crate) struct Mapped(Mmap);
+pub(crate) enum Bytes {
+    Mapped(Mmap),
+    Static(&'static [u8]),
+    /// In 64-bit words, so that they are aligned, with the number of bytes.
+    Owned(Vec<u64>, usize),
+}
 
-impl Mapped {
-    /// Maps a file.
-    pub(crate) fn new(file: &File) -> std::io::Result<Self> {
+impl Bytes {
+    /// Maps a file, or unpacks it if it is gzipped.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path)?;
         // SAFETY: the map is read only. If another process truncates or rewrites the file meanwhile, reads may fault
         // or see other bytes; model files are replaced by renaming a finished file, which leaves a map intact.
-        unsafe { Mmap::map(file) }.map(Mapped)
+        // All of it is wanted at once: asking for it now is faster than faults one page at a time.
+        let map = unsafe { MmapOptions::new().populate().map(&file) }?;
+        if !map.starts_with(&[0x1f, 0x8b]) {
+            return Ok(Bytes::Mapped(map));
+        }
+        let mut bytes = Vec::new();
+        flate2::read::MultiGzDecoder::new(&*map).read_to_end(&mut bytes)?;
+        Ok(Self::copy(&bytes))
+    }
+
+    /// A copy in memory.
+    pub(crate) fn copy(bytes: &[u8]) -> Self {
+        let mut words = vec![0u64; bytes.len().div_ceil(8)];
+        bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
+        Bytes::Owned(words, bytes.len())
     }
 
     /// All bytes.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.0
+    pub(crate) fn get(&self) -> &[u8] {
+        match self {
+            Bytes::Mapped(map) => map,
+            Bytes::Static(bytes) => bytes,
+            Bytes::Owned(words, length) => &bytemuck::cast_slice(words)[..*length],
+        }
     }
 }
 
-/// The words of a mapped file from some place on.
-#[derive(Debug)]
-pub(crate) struct MappedWords {
-    pub(crate) file: Mapped,
-    /// Where the words begin; a multiple of four.
-    pub(crate) start: usize,
+/// A stretch of the bytes of a model.
+#[derive(Clone, Debug)]
+pub(crate) struct Stretch {
+    pub(crate) bytes: Arc<Bytes>,
+    pub(crate) range: Range<usize>,
 }
 
-impl WordSource for MappedWords {
+impl Stretch {
+    pub(crate) fn all_of(bytes: Bytes) -> Self {
+        let range = 0..bytes.get().len();
+        Stretch { bytes: Arc::new(bytes), range }
+    }
+
+    pub(crate) fn get(&self) -> &[u8] {
+        &self.bytes.get()[self.range.clone()]
+    }
+
+    /// The same from `start` on, to be used as 32-bit words where they lie, or copied if they do not lie well.
+    pub(crate) fn words_from(&self, start: usize) -> Arc<dyn WordSource> {
+        let range = self.range.start + start..self.range.end;
+        let stretch = Stretch { bytes: self.bytes.clone(), range };
+        if bytemuck::try_cast_slice::<u8, u32>(stretch.get()).is_ok() {
+            return Arc::new(stretch);
+        }
+        let word = |bytes: &[u8; 4]| u32::from_le_bytes(*bytes);
+        Arc::new(stretch.get().as_chunks().0.iter().map(word).collect::<Vec<u32>>())
+    }
+}
+
+impl WordSource for Stretch {
     fn words(&self) -> &[u32] {
-        bytemuck::cast_slice(&self.file.bytes()[self.start..])
+        bytemuck::cast_slice(self.get())
     }
 }

@@ -12,7 +12,6 @@
 //!     weights, 32-bit little-endian words, to the end of the file
 //! ```
 
-use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,13 +20,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Error, Result};
 use crate::features::{TemplateSet, Vocabulary};
-use crate::map::{Mapped, MappedWords};
+use crate::map::{Bytes, Stretch};
 use crate::parser::{ParseSentence, TypedWorker};
+use crate::pipeline::Pipeline;
 use crate::score::{Frozen, FrozenWeights, WordSource};
 use crate::system::{Registered, SystemTag, SystemVisitor};
 use crate::train::TrainConfig;
 
-const MAGIC: &[u8; 8] = b"TREEWRT\n";
+pub(crate) const MAGIC: &[u8; 8] = b"TREEWRT\n";
 const VERSION: u32 = 2;
 const PREFIX: usize = 32;
 const ALIGNMENT: usize = 64;
@@ -73,6 +73,7 @@ pub(crate) trait AnyModel: Send + Sync {
     fn info(&self) -> ModelInfo;
     fn header(&self) -> serde_json::Result<Vec<u8>>;
     fn weights(&self) -> &FrozenWeights;
+    fn knows(&self, word: &str) -> bool;
 }
 
 impl<S: Registered> AnyModel for TypedModel<S> {
@@ -110,6 +111,10 @@ impl<S: Registered> AnyModel for TypedModel<S> {
 
     fn weights(&self) -> &FrozenWeights {
         &self.weights
+    }
+
+    fn knows(&self, word: &str) -> bool {
+        self.vocabulary.knows(word)
     }
 }
 
@@ -188,33 +193,32 @@ impl Model {
         Ok(())
     }
 
-    /// Maps a model file into memory.
+    /// Maps a model file into memory; of a pipeline, the first parser.
     ///
     /// # Errors
     /// When the file cannot be read or is not a whole model of this version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let name = path.as_ref().display().to_string();
-        let open = || -> Result<Self> {
-            let file = Mapped::new(&File::open(path)?)?;
-            if cfg!(target_endian = "little") {
-                let (header, start) = Self::check(file.bytes())?;
-                Self::build(header, Arc::new(MappedWords { file, start }))
-            } else {
-                Self::from_bytes(file.bytes())
-            }
-        };
-        open().map_err(|error| error.in_file(&name))
+        let parser = Pipeline::open(path.as_ref())?.analyser(None)?.parser;
+        let none = || Error::new(Code::BadModel, 0, 0, "there is no parser in this model");
+        parser.map(|parser| parser.model).ok_or_else(|| none().in_file(&path.as_ref().display().to_string()))
     }
 
-    /// Reads a model from memory (an embedded one, say); the weights are copied.
+    /// Reads a model from memory; it is copied.
     ///
     /// # Errors
     /// When this is not a whole model of this version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let (header, start) = Self::check(bytes)?;
-        let word = |chunk: &[u8]| u32::from_le_bytes(chunk.try_into().expect("four bytes"));
-        let words: Vec<u32> = bytes[start..].chunks_exact(4).map(word).collect();
-        Self::build(header, Arc::new(words))
+        Self::from_stretch(&Stretch::all_of(Bytes::copy(bytes)))
+    }
+
+    pub(crate) fn from_stretch(stretch: &Stretch) -> Result<Self> {
+        let (header, start) = Self::check(stretch.get())?;
+        Self::build(header, stretch.words_from(start))
+    }
+
+    /// Does the vocabulary have this word?
+    pub(crate) fn knows(&self, word: &str) -> bool {
+        self.0.knows(word)
     }
 
     /// The header and the place of the weights, once lengths and checksum hold.

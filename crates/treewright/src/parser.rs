@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::model::{Model, ModelInfo, TypedModel};
 use crate::score::Frozen;
 use crate::sentence::Sentence;
-use crate::system::Registered;
+use crate::system::{Registered, SystemTag};
 use crate::tree::{ParserTree, PseudoProjective, Tree, deprojectivize};
 
 /// How to search.
@@ -17,6 +17,31 @@ pub struct Search {
     pub beam: usize,
     /// How many parses are wanted.
     pub k_best: usize,
+}
+
+/// What a parser builds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeKind {
+    /// Dependency trees.
+    Dependencies,
+    /// Constituent trees.
+    Constituents,
+}
+
+impl TreeKind {
+    /// What a system builds.
+    pub fn of(system: SystemTag) -> Self {
+        if system.name().starts_with("arc-") { TreeKind::Dependencies } else { TreeKind::Constituents }
+    }
+}
+
+impl std::fmt::Display for TreeKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            TreeKind::Dependencies => "dependencies",
+            TreeKind::Constituents => "constituents",
+        })
+    }
 }
 
 /// A tree with the score of its derivation.
@@ -40,7 +65,7 @@ pub struct ScoredTree {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Parser {
-    model: Model,
+    pub(crate) model: Model,
 }
 
 impl Parser {
@@ -60,6 +85,11 @@ impl Parser {
     /// What the model is.
     pub fn info(&self) -> ModelInfo {
         self.model.info()
+    }
+
+    /// What it builds.
+    pub fn kind(&self) -> TreeKind {
+        TreeKind::of(self.info().system)
     }
 
     /// The search the model was trained with.

@@ -100,6 +100,14 @@ pub struct TrainArgs {
     #[arg(long, value_name = "ENCODING", num_args = 0..=1, default_missing_value = "head", value_parser = ["head", "path", "head+path"])]
     pseudo_projective: Option<String>,
 
+    /// Leave out (and report) trees that need an action which fewer than N trees need
+    #[arg(long, value_name = "N")]
+    rare_actions: Option<usize>,
+
+    /// Leave averaged weights below this out of the model: 0.3 halves it
+    #[arg(long, value_name = "W")]
+    least_weight: Option<f32>,
+
     /// Dependencies: several words may hang from the root
     #[arg(long)]
     several_roots: bool,
@@ -151,11 +159,16 @@ impl TrainArgs {
             head_rules,
             markov_order,
             pseudo_projective,
+            rare_actions,
+            least_weight,
             note
         );
         // A beam of one has nothing to compare: learn step by step, unless told otherwise.
         if self.beam == Some(1) {
             config.update = Update::Local;
+        }
+        if self.several_roots {
+            config.single_root = false;
         }
         if let Some(update) = self.update {
             config.update = match update {

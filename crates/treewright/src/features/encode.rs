@@ -109,6 +109,11 @@ impl Vocabulary {
         self.words.values.len()
     }
 
+    /// Is this word known by name?
+    pub fn knows(&self, form: &str) -> bool {
+        self.words.get(form).is_some()
+    }
+
     fn word(&self, form: &str) -> u32 {
         let offset = self.words.values.len() as u32;
         let class = |class: String| self.classes.get(&class).map(|id| id + offset);

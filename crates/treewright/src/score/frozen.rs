@@ -77,15 +77,16 @@ fn scale(features: &[Feature], n_templates: usize) -> f32 {
 }
 
 impl FrozenWeights {
-    /// Averages, quantises and lays out what a perceptron has learnt.
-    pub fn of(perceptron: &Perceptron) -> Self {
+    /// Averages, quantises and lays out what a perceptron has learnt, without the weights below `least`.
+    pub fn of(perceptron: &Perceptron, least: f32) -> Self {
         let n_actions = perceptron.n_actions();
         let row_words = row_words(n_actions);
         let features = perceptron.averaged();
         let scale = scale(&features, perceptron.templates().len());
         let quantised = features.into_iter().filter_map(|(key, pairs)| {
             let quantise = |(action, weight): (u16, f32)| (action, (weight * scale).round() as i16);
-            let pairs: Vec<(u16, i16)> = pairs.into_iter().map(quantise).filter(|pair| pair.1 != 0).collect();
+            let large = pairs.into_iter().filter(|pair| pair.1.abs() >= least);
+            let pairs: Vec<(u16, i16)> = large.map(quantise).filter(|pair| pair.1 != 0).collect();
             (!pairs.is_empty()).then_some((key, pairs))
         });
         let features: Vec<(u64, Vec<(u16, i16)>)> = quantised.collect();

@@ -56,6 +56,12 @@ pub struct TrainConfig {
     /// Dependencies: make the training trees projective by this encoding (`head`, `path` or `head+path`) and undo it
     /// in parses; empty for not at all.
     pub pseudo_projective: String,
+    /// Trees that need an action which fewer trees need are left out (and reported): a label seen once costs time in
+    /// every state, and nothing can be learnt about it.
+    pub rare_actions: usize,
+    /// Averaged weights smaller than this are left out of the model (an update adds 1): smaller files, a little less
+    /// accurate.
+    pub least_weight: f32,
     /// What the model was trained on and its licence, for people.
     pub note: String,
 }
@@ -78,6 +84,8 @@ impl Default for TrainConfig {
             markov_order: 0,
             single_root: true,
             pseudo_projective: String::new(),
+            rare_actions: 1,
+            least_weight: 0.0,
             note: String::new(),
         }
     }

@@ -8,7 +8,7 @@ use super::TrainConfig;
 use crate::error::{Code, Error, Result};
 use crate::ids::ActionId;
 use crate::sentence::Sentence;
-use crate::system::TransitionSystem;
+use crate::system::{ActionSet, TransitionSystem};
 use crate::tree::{ParserTree, Preparer, Tree, projectivize};
 use crate::treebank::Entry;
 
@@ -17,6 +17,8 @@ use crate::treebank::Entry;
 pub struct Example<S: TransitionSystem> {
     /// The words.
     pub sentence: Sentence,
+    /// Its number among all training sentences, from 0.
+    pub number: usize,
     /// The gold tree, as the system builds it.
     pub gold: S::Tree,
     /// Its derivation.
@@ -38,7 +40,7 @@ pub(super) fn prepare<S: TransitionSystem>(
     preparer: &Preparer,
 ) -> Result<Prepared<S>> {
     let mut underivable = Vec::new();
-    let mut trees: Vec<(usize, &Sentence, S::Tree)> = Vec::with_capacity(entries.len());
+    let mut trees: Vec<(usize, Sentence, S::Tree)> = Vec::with_capacity(entries.len());
     for (i, entry) in entries.iter().enumerate() {
         let Some(tree) = &entry.tree else {
             underivable.push((i + 1, "it has no tree".to_owned()));
@@ -49,17 +51,27 @@ pub(super) fn prepare<S: TransitionSystem>(
             _ => None,
         };
         match S::Tree::prepare(projective.as_ref().unwrap_or(tree), &entry.sentence, preparer) {
-            Ok(tree) => trees.push((i, &entry.sentence, tree)),
+            Ok(tree) => trees.push((i, entry.sentence.clone(), tree)),
             Err(why) => underivable.push((i + 1, why.to_string())),
         }
     }
-    let system = S::from_trees(trees.iter().map(|(_, _, tree)| tree), &config.system_options());
-    let mut examples = Vec::with_capacity(trees.len());
-    for (i, sentence, gold) in trees {
-        match system.derive(&gold) {
-            Ok(actions) => examples.push(Example { sentence: sentence.clone(), gold, actions }),
-            Err(why) => underivable.push((i + 1, why.to_string())),
+    let (mut system, mut examples) = derive_all::<S>(config, trees, &mut underivable);
+    let rare = rare_actions(&system, &examples, config.rare_actions);
+    if !rare.is_empty() {
+        // Without these trees the system has fewer actions: it is made anew.
+        let needs =
+            |example: &Example<S>| example.actions.iter().copied().find(|&action| rare.contains(action));
+        let mut kept = Vec::with_capacity(examples.len());
+        for example in examples {
+            match needs(&example) {
+                Some(action) => underivable.push((
+                    example.number + 1,
+                    format!("hardly any other tree needs {}", system.name(action)),
+                )),
+                None => kept.push((example.number, example.sentence, example.gold)),
+            }
         }
+        (system, examples) = derive_all::<S>(config, kept, &mut underivable);
     }
     underivable.sort_unstable();
     if examples.is_empty() {
@@ -72,6 +84,38 @@ pub(super) fn prepare<S: TransitionSystem>(
         return Err(Error::new(Code::BadTraining, 0, 0, message));
     }
     Ok(Prepared { system, examples, underivable })
+}
+
+/// A system for trees, and their derivations.
+fn derive_all<S: TransitionSystem>(
+    config: &TrainConfig,
+    trees: Vec<(usize, Sentence, S::Tree)>,
+    underivable: &mut Vec<(usize, String)>,
+) -> (S, Vec<Example<S>>) {
+    let system = S::from_trees(trees.iter().map(|(_, _, tree)| tree), &config.system_options());
+    let mut examples = Vec::with_capacity(trees.len());
+    for (number, sentence, gold) in trees {
+        match system.derive(&gold) {
+            Ok(actions) => examples.push(Example { number, sentence, gold, actions }),
+            Err(why) => underivable.push((number + 1, why.to_string())),
+        }
+    }
+    (system, examples)
+}
+
+/// The actions that at least one but fewer than `least` examples need.
+fn rare_actions<S: TransitionSystem>(system: &S, examples: &[Example<S>], least: usize) -> ActionSet {
+    let mut counts = vec![0usize; system.n_actions()];
+    let mut seen = ActionSet::new(system.n_actions());
+    for example in examples {
+        seen.reset(system.n_actions());
+        example.actions.iter().for_each(|&action| seen.insert(action));
+        seen.indices().for_each(|action| counts[action] += 1);
+    }
+    seen.reset(system.n_actions());
+    let rare = counts.iter().enumerate().filter(|(_, count)| (1..least).contains(count));
+    rare.for_each(|(action, _)| seen.insert(ActionId::new(action)));
+    seen
 }
 
 /// A number for the settings and the data, all but the number of epochs and threads: a checkpoint belongs to it.

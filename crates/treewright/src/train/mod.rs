@@ -139,7 +139,7 @@ fn train_system<S: Registered>(
             system: system.clone(),
             vocabulary: Arc::new(learner.vocabulary().clone()),
             templates: Arc::new(learner.templates().clone()),
-            weights: FrozenWeights::of(&learner),
+            weights: FrozenWeights::of(&learner, config.least_weight),
             config: config.clone(),
         };
         let (dev, dev_disc) = score_dev(&model, dev);

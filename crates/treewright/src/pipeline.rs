@@ -1,0 +1,294 @@
+//! From raw text to trees: a segmenter, taggers and parsers in one model file, each usable on its own.
+//!
+//! ```text
+//! 0   8 bytes   "TREEWPL\n"
+//! 8   u32       version (1)
+//! 12  u32       number of parts
+//! 16            for each part: u32 kind, u32 0, u64 start, u64 length
+//!               the parts, each at a multiple of 64, with checksums of their own
+//! ```
+//!
+//! A tagger belongs to the parsers behind it, up to the next tagger: parsers of one file may want different tags. A
+//! file with a lone parser, as training writes it, is a pipeline of one part. Parts are read when they are asked for.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::{Code, Error, Result};
+use crate::map::{Bytes, Stretch};
+use crate::model::{self, Model};
+use crate::parser::{Parser, ScoredTree, Search, TreeKind, Worker};
+use crate::segment::{Segmenter, penn_escape};
+use crate::sentence::Sentence;
+use crate::tag::{Tagger, TaggerWorker};
+use crate::tree::Tree;
+
+const MAGIC: &[u8; 8] = b"TREEWPL\n";
+const VERSION: u32 = 1;
+const PREFIX: usize = 16;
+const ENTRY: usize = 24;
+const ALIGNMENT: usize = 64;
+/// No file has more parts; a larger number is damage.
+const MOST_PARTS: usize = 64;
+
+/// What a part of a pipeline is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartKind {
+    /// Text to sentences and tokens.
+    Segmenter,
+    /// Tokens to tags.
+    Tagger,
+    /// Tokens and tags to trees.
+    Parser(TreeKind),
+}
+
+impl PartKind {
+    const ALL: [PartKind; 4] = [
+        PartKind::Segmenter,
+        PartKind::Tagger,
+        PartKind::Parser(TreeKind::Dependencies),
+        PartKind::Parser(TreeKind::Constituents),
+    ];
+}
+
+impl std::fmt::Display for PartKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            PartKind::Segmenter => f.pad("segmenter"),
+            PartKind::Tagger => f.pad("tagger"),
+            PartKind::Parser(kind) => f.pad(&format!("parser ({kind})")),
+        }
+    }
+}
+
+/// A model file with its parts.
+#[derive(Clone, Debug)]
+pub struct Pipeline {
+    /// For messages.
+    name: String,
+    parts: Vec<(PartKind, Stretch)>,
+}
+
+impl Pipeline {
+    /// Opens a model file (gzipped or not): a pipeline, or a parser alone.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no model.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let name = path.as_ref().display().to_string();
+        let open = || Self::from_stretch(Stretch::all_of(Bytes::open(path.as_ref())?), &name);
+        open().map_err(|error| error.in_file(&name))
+    }
+
+    /// A pipeline that is a part of the program; `name` is for messages.
+    ///
+    /// # Errors
+    /// When this is no model.
+    pub fn from_static(bytes: &'static [u8], name: &str) -> Result<Self> {
+        Self::from_stretch(Stretch::all_of(Bytes::Static(bytes)), name).map_err(|error| error.in_file(name))
+    }
+
+    /// Reads a pipeline from memory; it is copied.
+    ///
+    /// # Errors
+    /// When this is no model.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        Self::from_stretch(Stretch::all_of(Bytes::copy(bytes)), "")
+    }
+
+    fn from_stretch(file: Stretch, name: &str) -> Result<Self> {
+        let bad = |message: &str| Error::new(Code::BadModel, 0, 0, message);
+        let bytes = file.get();
+        if bytes.starts_with(model::MAGIC) {
+            // What it builds is in the header; a damaged one is found out when the part is asked for.
+            let kind = Model::from_stretch(&file).map(|model| TreeKind::of(model.info().system))?;
+            return Ok(Pipeline { name: name.to_owned(), parts: vec![(PartKind::Parser(kind), file)] });
+        }
+        if !bytes.starts_with(MAGIC) {
+            return Err(bad("this is not a treewright model"));
+        }
+        let number = |at: usize| -> Option<u32> {
+            Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().expect("four bytes")))
+        };
+        let long = |at: usize| Some(u64::from(number(at)?) | u64::from(number(at + 4)?) << 32);
+        let short = || bad("the model is cut short");
+        let version = number(8).ok_or_else(short)?;
+        if version != VERSION {
+            return Err(bad(&format!(
+                "the pipeline has version {version}; this program reads version {VERSION}"
+            )));
+        }
+        let n_parts = number(12).ok_or_else(short)? as usize;
+        if n_parts > MOST_PARTS {
+            return Err(bad("the table of parts is damaged"));
+        }
+        let mut parts = Vec::new();
+        for entry in 0..n_parts {
+            let at = PREFIX + entry * ENTRY;
+            let kind = number(at).ok_or_else(short)? as usize;
+            let kind = *PartKind::ALL.get(kind).ok_or_else(|| bad("a part is of an unknown kind"))?;
+            let (start, length) = (long(at + 8).ok_or_else(short)?, long(at + 16).ok_or_else(short)?);
+            let end = start.checked_add(length).filter(|&end| end <= bytes.len() as u64).ok_or_else(short)?;
+            let range = start as usize..end as usize;
+            parts.push((kind, Stretch { bytes: file.bytes.clone(), range }));
+        }
+        Ok(Pipeline { name: name.to_owned(), parts })
+    }
+
+    /// A pipeline of parts at hand.
+    pub fn of_parts(parts: impl IntoIterator<Item = (PartKind, Vec<u8>)>) -> Self {
+        let stretch = |(kind, bytes): (PartKind, Vec<u8>)| (kind, Stretch::all_of(Bytes::copy(&bytes)));
+        Pipeline { name: String::new(), parts: parts.into_iter().map(stretch).collect() }
+    }
+
+    /// All parts of several pipelines, in order. A segmenter is taken from the first that has one.
+    pub fn join<'a>(pipelines: impl IntoIterator<Item = &'a Pipeline>) -> Self {
+        let mut joined = Pipeline { name: String::new(), parts: Vec::new() };
+        for (kind, part) in pipelines.into_iter().flat_map(|pipeline| &pipeline.parts) {
+            if *kind != PartKind::Segmenter
+                || !joined.parts.iter().any(|(kind, _)| *kind == PartKind::Segmenter)
+            {
+                joined.parts.push((*kind, part.clone()));
+            }
+        }
+        joined
+    }
+
+    /// Writes the model file.
+    ///
+    /// # Errors
+    /// When the output fails.
+    pub fn save(&self, out: &mut dyn Write) -> Result<()> {
+        out.write_all(MAGIC)?;
+        out.write_all(&VERSION.to_le_bytes())?;
+        out.write_all(&(self.parts.len() as u32).to_le_bytes())?;
+        let mut end = PREFIX + self.parts.len() * ENTRY;
+        for (kind, part) in &self.parts {
+            let start = end.next_multiple_of(ALIGNMENT);
+            end = start + part.range.len();
+            let number = PartKind::ALL.iter().position(|other| other == kind).expect("every kind is there");
+            out.write_all(&(number as u64).to_le_bytes())?;
+            out.write_all(&(start as u64).to_le_bytes())?;
+            out.write_all(&(part.range.len() as u64).to_le_bytes())?;
+        }
+        let mut end = PREFIX + self.parts.len() * ENTRY;
+        for (_, part) in &self.parts {
+            out.write_all(&vec![0; end.next_multiple_of(ALIGNMENT) - end])?;
+            out.write_all(part.get())?;
+            end = end.next_multiple_of(ALIGNMENT) + part.range.len();
+        }
+        Ok(())
+    }
+
+    /// What is in it, with the sizes in bytes.
+    pub fn parts(&self) -> impl Iterator<Item = (PartKind, usize)> + '_ {
+        self.parts.iter().map(|(kind, part)| (*kind, part.range.len()))
+    }
+
+    /// The segmenter, if there is one.
+    ///
+    /// # Errors
+    /// When it is damaged.
+    pub fn segmenter(&self) -> Result<Option<Segmenter>> {
+        let part = self.parts.iter().find(|(kind, _)| *kind == PartKind::Segmenter);
+        part.map(|(_, part)| Segmenter::from_bytes(part.get())).transpose().map_err(|e| e.in_file(&self.name))
+    }
+
+    /// The tagger and parser for trees of a kind; the first parser if none is named, or the tagger alone where there
+    /// is no parser at all.
+    ///
+    /// # Errors
+    /// When there is no parser of that kind, or a part is damaged.
+    pub fn analyser(&self, kind: Option<TreeKind>) -> Result<Analyser> {
+        let wanted = |part: &PartKind| match part {
+            PartKind::Parser(of) => kind.is_none_or(|kind| kind == *of),
+            PartKind::Segmenter | PartKind::Tagger => false,
+        };
+        let parser = self.parts.iter().position(|(part, _)| wanted(part));
+        if let (None, Some(kind)) = (parser, kind) {
+            let message = format!("there is no parser for {kind} in this model");
+            return Err(Error::new(Code::BadModel, 0, 0, message).in_file(&self.name));
+        }
+        let before = &self.parts[..parser.unwrap_or(self.parts.len())];
+        let tagger = before.iter().rfind(|(kind, _)| *kind == PartKind::Tagger);
+        let load = || -> Result<Analyser> {
+            let tagger = tagger.map(|(_, part)| Tagger::from_bytes(part.get())).transpose()?;
+            let parser =
+                parser.map(|at| Model::from_stretch(&self.parts[at].1).map(Parser::new)).transpose()?;
+            // Trees of Penn treebanks have their own way of writing brackets and quotes.
+            let is_penn = parser.as_ref().is_some_and(|parser| parser.model.knows("-LRB-"));
+            Ok(Analyser { tagger: tagger.map(Arc::new), parser, is_penn })
+        };
+        load().map_err(|error| error.in_file(&self.name))
+    }
+}
+
+/// A tagger and a parser that belong together; either may be missing. Immutable and shared between threads.
+#[derive(Clone, Debug)]
+pub struct Analyser {
+    /// The tagger.
+    pub tagger: Option<Arc<Tagger>>,
+    /// The parser.
+    pub parser: Option<Parser>,
+    is_penn: bool,
+}
+
+/// When the tagger is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tagging {
+    /// For sentences none of whose tokens has a tag.
+    #[default]
+    Missing,
+    /// Always: tags in the input are replaced.
+    Always,
+}
+
+impl Analyser {
+    /// Someone who works through sentences with it, with memory of their own, for one thread.
+    pub fn worker(&self, search: Option<Search>, tagging: Tagging) -> AnalyserWorker<'_> {
+        let parser = self.parser.as_ref().map(|parser| {
+            let worker = parser.worker();
+            search.map_or_else(|| parser.worker(), |search| worker.with_search(search))
+        });
+        let tagger = self.tagger.as_ref().map(|tagger| tagger.worker());
+        AnalyserWorker { tagger, parser, tagging, is_penn: self.is_penn }
+    }
+}
+
+/// Tags and parses sentences one after the other.
+pub struct AnalyserWorker<'a> {
+    tagger: Option<TaggerWorker<'a>>,
+    parser: Option<Worker>,
+    tagging: Tagging,
+    is_penn: bool,
+}
+
+impl AnalyserWorker<'_> {
+    /// Fills in tags where they are wanted and the pipeline has a tagger; words without tags are written as the
+    /// parser's treebank writes them.
+    pub fn tag(&mut self, sentence: &mut Sentence) {
+        let has_tags = sentence.tokens.iter().any(|token| !token.tag.is_empty() || !token.xpos.is_empty());
+        if has_tags && self.tagging == Tagging::Missing {
+            return;
+        }
+        if self.is_penn {
+            penn_escape(sentence);
+        }
+        if let Some(tagger) = &mut self.tagger {
+            tagger.tag(sentence);
+        }
+    }
+
+    /// Tags and parses; nothing without a parser, or for a sentence without words.
+    pub fn analyse(&mut self, sentence: &mut Sentence) -> Option<Tree> {
+        self.tag(sentence);
+        self.parser.as_mut()?.parse(sentence)
+    }
+
+    /// The same with the best few trees.
+    pub fn analyse_k_best(&mut self, sentence: &mut Sentence) -> Vec<ScoredTree> {
+        self.tag(sentence);
+        self.parser.as_mut().map_or_else(Vec::new, |parser| parser.parse_k_best(sentence))
+    }
+}
