@@ -43,6 +43,12 @@ impl Class {
         self <= Class::Mark
     }
 
+    /// Is it a sign that stands beside words, not in them?
+    pub(super) fn is_sign(self) -> bool {
+        use Class::{Close, Comma, Final, Open, Quote, Semicolon};
+        matches!(self, Comma | Semicolon | Final | Quote | Open | Close)
+    }
+
     /// Is it a letter of a script with or without case, but with spaces between words (as a rule)?
     pub(super) fn is_letter(self) -> bool {
         self <= Class::Letter || self == Class::Hangul

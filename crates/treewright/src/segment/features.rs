@@ -431,10 +431,14 @@ impl Cutter {
         };
         while at < letters.len() {
             let is_space = letters.classes[at] == Class::Space;
-            if is_space || rules.may_cut(letters.classes[at - 1], letters.classes[at]) {
-                token_features(letters, start, at, piece.gap.kind, beside, features);
+            let (left, right) = (letters.classes[at - 1], letters.classes[at]);
+            if is_space || rules.may_cut(left, right) {
                 let place = letters.places[at];
-                if decide(features, place) {
+                let is_end = rules.must_cut(left, right) || {
+                    token_features(letters, start, at, piece.gap.kind, beside, features);
+                    decide(features, place)
+                };
+                if is_end {
                     let gap = match is_space {
                         true => Gap { kind: GapKind::Space, end: place + 1, n_chars: 1 },
                         false => Gap { kind: GapKind::None, end: place, n_chars: 0 },

@@ -19,7 +19,7 @@ pub(super) struct GoldSentence {
     pub(super) ends: Vec<usize>,
     /// Is there white space behind it?
     space_after: bool,
-    starts_document: bool,
+    pub(super) starts_document: bool,
     starts_paragraph: bool,
 }
 
@@ -218,4 +218,71 @@ pub fn raw_text(sentences: &[Sentence], width: Option<usize>) -> String {
     let mut text = lay_out(&gold, &starts, layout).text;
     text.push('\n');
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sentence::Token;
+
+    /// A sentence of tokens (`|` where no space follows) with comments before them.
+    fn sentence(comments: &[&str], tokens: &str) -> Sentence {
+        let comments = comments.iter().map(|&comment| comment.into()).collect();
+        let mut sentence = Sentence { comments, ..Sentence::default() };
+        for chunk in tokens.split_inclusive([' ', '|']) {
+            let mut token = Token::new(chunk.trim_end_matches([' ', '|']), "");
+            token.misc = if chunk.ends_with('|') { "SpaceAfter=No".into() } else { "".into() };
+            sentence.tokens.push(token);
+        }
+        sentence
+    }
+
+    #[track_caller]
+    fn check(sentences: &[Sentence], width: Option<usize>, expected: &str) {
+        assert_eq!(raw_text(sentences, width), expected);
+    }
+
+    #[test]
+    fn text_comes_from_the_comment_where_it_fits() {
+        check(&[sentence(&["# text = A  b."], "A b .")], None, "A  b.\n");
+        check(&[sentence(&["# text = something else"], "A b|.")], None, "A b.\n");
+        check(&[sentence(&[], "A b|.")], None, "A b.\n");
+        check(&[sentence(&[], "A b .")], None, "A b.\n");
+    }
+
+    #[test]
+    fn paragraphs_and_documents_are_set_off() {
+        let sentences = [
+            sentence(&["# newdoc id = 1"], "A|."),
+            sentence(&[], "B|.|"),
+            sentence(&[], "C|."),
+            sentence(&["# newpar"], "D|."),
+            sentence(&["#newdoc_id = 2"], "E e e e e|."),
+        ];
+        check(&sentences, None, "A. B.C.\n\nD.\n\nE e e e e.\n");
+        check(&sentences, Some(4), "A.\nB.C.\n\nD.\n\nE e\ne e\ne.\n");
+    }
+
+    #[test]
+    fn every_end_is_marked() {
+        let gold = gold_sentences(&[sentence(&[], "A|."), sentence(&[], "B|.")]);
+        for layout in [Layout::Running, Layout::Wrapped(2), Layout::Paragraphs, Layout::Sentences] {
+            let page = lay_out(&gold, &[true, false], layout);
+            let expected =
+                if matches!(layout, Layout::Running | Layout::Paragraphs) { "A. B." } else { "A.\nB." };
+            assert_eq!(page.text, expected);
+            assert_eq!(page.marks, [0, 1, 3, 0, 1, 3]);
+        }
+    }
+
+    #[test]
+    fn a_treebank_without_paragraphs_gets_some() {
+        let gold = gold_sentences(&vec![sentence(&[], "A|."); 60]);
+        assert!(!paragraph_starts(&gold, None).contains(&true));
+        let n = paragraph_starts(&gold, Some(&mut Rng::new(1))).iter().filter(|&&start| start).count();
+        assert!((2..30).contains(&n), "{n}");
+        let text: usize =
+            pages(&gold, 2, &mut Rng::new(1)).iter().map(|page| page.text.matches('A').count()).sum();
+        assert_eq!(text, 120);
+    }
 }

@@ -147,8 +147,21 @@ impl Examples {
         self.ends.len()
     }
 
-    /// Logistic regression by AdaGrad; calls `log` with the mean loss of each epoch.
-    pub(super) fn fit(&mut self, how: Fit, rng: &mut Rng, log: &mut dyn FnMut(usize, f64)) -> Linear {
+    /// What a classifier says of each example, and what is right.
+    pub(super) fn judged(&self, model: &Linear) -> Vec<(i32, bool)> {
+        let mut start = 0;
+        let mut features = Vec::new();
+        let mut judge = |&(end, answer): &(usize, bool)| {
+            features.clear();
+            features.extend(self.features[start..end].iter().map(|&id| self.hashes[id as usize]));
+            start = end;
+            (model.score(&features), answer)
+        };
+        self.ends.iter().map(&mut judge).collect()
+    }
+
+    /// Logistic regression by AdaGrad; gives the classifier and by how much its weights were scaled. Calls `log` with the mean loss of each epoch.
+    pub(super) fn fit(&mut self, how: Fit, rng: &mut Rng, log: &mut dyn FnMut(usize, f64)) -> (Linear, f32) {
         let Examples { hashes, counts, features, ends, .. } = self;
         // Rare features would only learn their one sentence by heart.
         let mut kept = 0;
@@ -202,7 +215,7 @@ impl Examples {
 }
 
 /// Rounds the weights and keeps the largest.
-fn freeze(hashes: &[u64], weights: &[f32], bias: f32, max_features: usize) -> Linear {
+fn freeze(hashes: &[u64], weights: &[f32], bias: f32, max_features: usize) -> (Linear, f32) {
     let largest = weights.iter().fold(1f32, |largest, weight| largest.max(weight.abs()));
     let scale = MAX_WEIGHT as f32 / largest;
     let mut items: Vec<(u64, i32)> = hashes
@@ -213,7 +226,7 @@ fn freeze(hashes: &[u64], weights: &[f32], bias: f32, max_features: usize) -> Li
         .collect();
     items.sort_unstable_by_key(|&(hash, weight)| (std::cmp::Reverse(weight.abs()), hash));
     items.truncate(max_features);
-    Linear { bias: (bias * scale).round() as i32, weights: Table::new(&items) }
+    (Linear { bias: (bias * scale).round() as i32, weights: Table::new(&items) }, scale)
 }
 
 #[cfg(test)]
@@ -242,7 +255,7 @@ mod tests {
         }
         let how = Fit { epochs: 20, rate: 0.5, min_count: 2, max_features: 1000 };
         let mut losses = Vec::new();
-        let model = examples.fit(how, &mut Rng::new(1), &mut |_, loss| losses.push(loss));
+        let (model, _) = examples.fit(how, &mut Rng::new(1), &mut |_, loss| losses.push(loss));
         assert!((0..400).all(|i| (model.score(&features(i)) > 0) == answer(i)));
         assert!(losses[19] < losses[0]);
     }

@@ -69,14 +69,15 @@ pub struct SegmentConfig {
 
 impl Default for SegmentConfig {
     fn default() -> Self {
-        SegmentConfig { epochs: 12, rate: 0.2, min_count: 2, max_features: 80_000, n_layouts: 3, seed: 1 }
+        SegmentConfig { epochs: 6, rate: 0.2, min_count: 2, max_features: 80_000, n_layouts: 3, seed: 1 }
     }
 }
 
 /// One round of training.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SegmentEpoch {
-    /// Which classifier: `tokens` or `sentences`.
+    /// Which classifier: `tokens`, `sentences`, or `held-out`, the sentences of a part that tells how readily a
+    /// sentence should end.
     pub part: &'static str,
     /// The round, from 0.
     pub epoch: usize,

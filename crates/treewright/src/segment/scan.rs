@@ -53,6 +53,8 @@ pub(super) struct Piece {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Rules {
     pub(super) cuts: [u32; N_CLASSES],
+    /// Where a token ends without asking, since the treebank has nothing to learn from.
+    pub(super) always: [u32; N_CLASSES],
     pub(super) joins: [u32; N_CLASSES],
 }
 
@@ -60,6 +62,10 @@ impl Rules {
     #[inline]
     pub(super) fn may_cut(&self, left: Class, right: Class) -> bool {
         self.cuts[left as usize] >> right as u32 & 1 == 1
+    }
+
+    pub(super) fn must_cut(&self, left: Class, right: Class) -> bool {
+        self.always[left as usize] >> right as u32 & 1 == 1
     }
 
     #[inline]
