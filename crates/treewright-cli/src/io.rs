@@ -44,16 +44,20 @@ pub enum OnError {
 }
 
 impl ReadArgs {
-    /// Opens a file, or stdin for `-`.
-    pub fn open(&self, path: &str, progress: &Progress) -> Result<Opened<'static>> {
-        let options = ReadOptions {
+    /// How a file, or stdin for `-`, is read.
+    pub fn options(&self, path: &str) -> ReadOptions {
+        ReadOptions {
             file: shown_name(path).to_owned(),
             format: self.from,
             tagged: self.tagged,
             many_roots: self.many_roots,
             ..ReadOptions::default()
-        };
-        treebank::open(progress.watch(open_raw(path)?), &options)
+        }
+    }
+
+    /// Opens a file, or stdin for `-`.
+    pub fn open(&self, path: &str, progress: &Progress) -> Result<Opened<'static>> {
+        treebank::open(progress.watch(open_raw(path)?), &self.options(path))
     }
 
     /// A progress bar over all of `paths`, drawn on a terminal only, and not with `--quiet`.

@@ -2,6 +2,7 @@
 
 mod commands;
 mod io;
+mod models;
 
 use std::process::ExitCode;
 

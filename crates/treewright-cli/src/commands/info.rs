@@ -3,15 +3,20 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use serde_json::{Value, json};
 use treewright::Result;
-use treewright::parser::Parser;
+use treewright::model::ModelInfo;
+use treewright::parser::TreeKind;
+use treewright::pipeline::{PartKind, Pipeline};
 
-/// Say what a model is: system, data, sizes and settings
+use crate::models;
+
+/// Say what a model is: its parts, system, data, sizes and settings
 #[derive(Args)]
 #[command(after_help = "Example:\n  treewright info en.model")]
 pub struct InfoArgs {
-    /// The model file
-    model: String,
+    /// The model: a file or a name [default: the one in the program]
+    model: Option<String>,
 
     /// Print JSON
     #[arg(long)]
@@ -19,12 +24,40 @@ pub struct InfoArgs {
 }
 
 pub fn run(args: &InfoArgs) -> Result<ExitCode> {
-    let info = Parser::open(&args.model)?.info();
-    if args.json {
-        println!("{:#}", serde_json::to_value(&info).expect("plain data"));
-        return Ok(ExitCode::SUCCESS);
+    let pipeline = models::open(args.model.as_deref())?;
+    let mut values = Vec::new();
+    for (kind, bytes) in pipeline.parts() {
+        let info = match kind {
+            PartKind::Parser(kind) => Some(parser_info(&pipeline, kind)?),
+            PartKind::Segmenter | PartKind::Tagger => None,
+        };
+        if !args.json {
+            print_part(kind, bytes, info.as_ref());
+        }
+        let mut value = json!({"part": kind.to_string(), "bytes": bytes});
+        if let (Some(info), Value::Object(value)) = (info, &mut value) {
+            if let Value::Object(more) = serde_json::to_value(&info).expect("plain data") {
+                value.extend(more);
+            }
+        }
+        values.push(value);
     }
+    if args.json {
+        // A lone parser is what most model files are.
+        let value = if values.len() == 1 { values.remove(0) } else { json!({ "parts": values }) };
+        println!("{value:#}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn parser_info(pipeline: &Pipeline, kind: TreeKind) -> Result<ModelInfo> {
+    Ok(pipeline.analyser(Some(kind))?.parser.expect("asked for by kind").info())
+}
+
+fn print_part(kind: PartKind, bytes: usize, info: Option<&ModelInfo>) {
     let row = |name: &str, value: String| println!("{name:<18}{value}");
+    row("part", format!("{kind}, {:.1} MB", bytes as f64 / 1e6));
+    let Some(info) = info else { return };
     row("system", info.system.to_string());
     row("actions", info.n_actions.to_string());
     row("templates", info.n_templates.to_string());
@@ -32,15 +65,12 @@ pub fn run(args: &InfoArgs) -> Result<ExitCode> {
     row("words", info.n_words.to_string());
     row("weights", format!("{:.1} MB", info.weight_bytes as f64 / 1e6));
     row("beam", info.config.beam.to_string());
+    let config = &info.config;
     row(
         "trained",
-        format!(
-            "{:?} update, seed {}, up to {} epochs",
-            info.config.update, info.config.seed, info.config.epochs
-        ),
+        format!("{:?} update, seed {}, up to {} epochs", config.update, config.seed, config.epochs),
     );
-    if !info.config.note.is_empty() {
-        row("note", info.config.note.clone());
+    if !config.note.is_empty() {
+        row("note", config.note.clone());
     }
-    Ok(ExitCode::SUCCESS)
 }

@@ -7,6 +7,8 @@ mod derive;
 mod draw;
 mod eval;
 mod info;
+mod join;
+mod models;
 mod oracle;
 mod parse;
 mod scoring;
@@ -28,6 +30,8 @@ pub enum Command {
     Train(Box<train::TrainArgs>),
     Parse(parse::ParseArgs),
     Info(info::InfoArgs),
+    Models(models::ModelsArgs),
+    Join(join::JoinArgs),
     Draw(draw::DrawArgs),
     Eval(eval::EvalArgs),
     Compare(compare::CompareArgs),
@@ -43,6 +47,8 @@ pub fn run(command: Command) -> ExitCode {
         Command::Train(args) => train::run(&args),
         Command::Parse(args) => parse::run(&args),
         Command::Info(args) => info::run(&args),
+        Command::Models(args) => models::run(&args),
+        Command::Join(args) => join::run(&args),
         Command::Draw(args) => draw::run(&args),
         Command::Eval(args) => eval::run(&args),
         Command::Compare(args) => compare::run(&args),

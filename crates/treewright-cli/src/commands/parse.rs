@@ -1,40 +1,76 @@
-//! `treewright parse`: words and tags to trees.
+//! `treewright parse`: raw text, tokens, or words and tags, to trees.
 
-use std::io::IsTerminal;
+use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::mpsc;
 use std::time::Instant;
 
-use clap::Args;
-use treewright::parser::{Parser, Search};
-use treewright::treebank::{self, Entry, Format, WriteOptions};
-use treewright::{Error, Result};
+use clap::{Args, ValueEnum};
+use serde_json::Value;
+use treewright::parser::{Parser, Search, TreeKind};
+use treewright::pipeline::{Analyser, AnalyserWorker, Pipeline, Tagging};
+use treewright::segment::{Lines, SegmentOptions, Segmenter};
+use treewright::treebank::{self, Entry, Format, ReadOptions, Recognised, WriteOptions, Writer};
+use treewright::{Code, Error, Result, draw};
 
-use crate::io::{Output, ReadArgs, Skipping};
+use crate::io::{Output, Progress, ReadArgs, Skipping, open_raw};
+use crate::models;
 
-/// Parse sentences with a trained model; trees in the input are ignored
+/// Parse text, tokens or treebanks with a trained model; trees in the input are ignored
 #[derive(Args)]
 #[command(after_help = "\
+Input that is no treebank is raw text: the model's segmenter finds sentences and tokens, its tagger the tags. Tokens
+(--from tokens) are tagged; words with tags (a treebank, or --from tokens --tagged) are parsed as they are.
+
 Examples:
-  treewright parse --model en.model dev.conllu > parsed.conllu
-  echo 'The/DT public/NN waits/VBZ ./.' | treewright parse --model wsj.model --from tokens --tagged
+  echo 'The public is still cautious.' | treewright parse
+  treewright parse --as constituents letters.txt -o letters.mrg
+  treewright parse --model pt.model --jsonl-field text corpus.jsonl.gz -o parsed.jsonl
+  treewright parse --model wsj.model --from tokens --tagged <<< 'The/DT public/NN waits/VBZ ./.'
   treewright parse -m nl.model big.discbracket.gz --beam 8 --jobs 2 --json-stats speed.json -o parsed.discbracket")]
 pub struct ParseArgs {
-    /// What to parse (`-` for stdin): any format with words and tags
+    /// What to parse (`-` for stdin): raw text, or any format with words
     #[arg(default_value = "-")]
     files: Vec<String>,
 
-    /// The model file
+    /// The model: a file, or a name that `treewright models` lists [default: the English one in the program]
     #[arg(long, short)]
-    model: String,
+    model: Option<String>,
 
-    /// Format of the output [default: conllu for dependencies; ptb or discbracket for constituents]
+    /// Which trees, if the model can build several kinds
+    #[arg(long = "as", value_enum, value_name = "KIND")]
+    kind: Option<KindArg>,
+
+    /// Format of the output [default: a drawing on a terminal; else conllu for dependencies, ptb or discbracket for
+    /// constituents]
     #[arg(long, value_name = "FORMAT")]
     to: Option<Format>,
 
     /// Write here instead of stdout
     #[arg(long, short)]
     output: Option<String>,
+
+    /// The input is TSV: the text stands in this column (from 1); the other columns, the sentence's number and its
+    /// tree are written, a line for each sentence
+    #[arg(long, value_name = "N", conflicts_with_all = ["from", "jsonl_field"])]
+    text_column: Option<usize>,
+
+    /// The input is JSON, one document a line: the text stands in this field; each document is written with a field
+    /// `trees`
+    #[arg(long, value_name = "FIELD", conflicts_with = "from")]
+    jsonl_field: Option<String>,
+
+    /// What line ends in raw text mean
+    #[arg(long, value_enum, default_value_t = LinesArg::Free)]
+    lines: LinesArg,
+
+    /// Tag anew, also words that have tags
+    #[arg(long)]
+    retag: bool,
+
+    /// How to search [default: as trained]
+    #[arg(long, value_enum)]
+    decoder: Option<DecoderArg>,
 
     /// Keep this many hypotheses; 1 is greedy [default: as trained]
     #[arg(long)]
@@ -60,43 +96,95 @@ pub struct ParseArgs {
     read: ReadArgs,
 }
 
+#[derive(Clone, Copy, ValueEnum)]
+enum KindArg {
+    Dependencies,
+    Constituents,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum LinesArg {
+    /// What the model makes of them
+    Free,
+    /// A line end always ends a sentence
+    EndSentences,
+    /// Each line is one sentence
+    AreSentences,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DecoderArg {
+    Greedy,
+    Beam,
+}
+
+impl ParseArgs {
+    fn search(&self, default: Search) -> Result<Search> {
+        let beam = match (self.decoder, self.beam) {
+            (Some(DecoderArg::Greedy), None | Some(1)) => 1,
+            (Some(DecoderArg::Greedy), Some(_)) => {
+                let message = "--decoder greedy has no beam: leave --beam out";
+                return Err(Error::new(Code::BadTraining, 0, 0, message));
+            }
+            (_, Some(beam)) => beam.max(1),
+            // A model trained greedily has no beam of its own.
+            (Some(DecoderArg::Beam), None) => default.beam.max(4),
+            (None, None) => default.beam,
+        };
+        Ok(Search { beam, k_best: self.k_best.max(1) })
+    }
+}
+
 /// Sentences that go to a thread together: enough to make the hand-over cheap, few enough to bound memory.
 const BATCH: usize = 64;
 
+/// Work for a thread: some sentences, or all of one document.
+#[derive(Default)]
+struct Batch {
+    entries: Vec<Entry>,
+    document: Option<Document>,
+}
+
+/// A document of a corpus, without its text.
+enum Document {
+    Json(serde_json::Map<String, Value>),
+    /// The columns but that of the text.
+    Row(String),
+}
+
 pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     let started = Instant::now();
-    let parser = Parser::open(&args.model)?;
+    let pipeline = models::open(args.model.as_deref())?;
+    let kind = args.kind.map(|kind| match kind {
+        KindArg::Dependencies => TreeKind::Dependencies,
+        KindArg::Constituents => TreeKind::Constituents,
+    });
+    let analyser = pipeline.analyser(kind)?;
     let loading = started.elapsed().as_secs_f64();
-    let default = parser.default_search();
-    let search = Search { beam: args.beam.unwrap_or(default.beam), k_best: args.k_best.max(1) };
+    let search = analyser.parser.as_ref().map(|parser| args.search(parser.default_search())).transpose()?;
     let jobs =
         args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1);
+    let mut output = Output::create(args.output.as_deref())?;
+    let mut sink = Sink::new(args, &analyser, &mut output)?;
     let mut skipping = Skipping::new(args.read.on_error);
-    let path = args.output.as_deref();
-    let mut output = Output::create(path)?;
-    let format = args.to.or_else(|| Format::from_path(path?)).unwrap_or_else(|| default_format(&parser));
-    let gzip = path.is_some_and(|path| path.ends_with(".gz"));
-    let mut writer = treebank::writer(
-        format,
-        &mut output,
-        &WriteOptions { gzip, tagged: args.read.tagged, ..WriteOptions::default() },
-    )?;
     let mut totals = Totals::default();
     let parsing = Instant::now();
     let progress = args.read.progress(&args.files);
+    let tagging = if args.retag { Tagging::Always } else { Tagging::Missing };
     // Batches go round the workers in turn and come back in the same turn: order without a queue that can grow.
     std::thread::scope(|scope| -> Result<()> {
         let workers: Vec<_> = (0..jobs)
             .map(|_| {
-                let (to_worker, work) = mpsc::sync_channel::<Vec<Entry>>(2);
-                let (done, from_worker) = mpsc::sync_channel::<(Vec<Vec<Entry>>, f64)>(2);
-                let mut worker = parser.worker().with_search(search);
+                let (to_worker, work) = mpsc::sync_channel::<Batch>(2);
+                let (done, from_worker) = mpsc::sync_channel::<(Vec<Vec<Entry>>, Option<Document>, f64)>(2);
+                let mut worker = analyser.worker(search, tagging);
                 scope.spawn(move || {
                     for batch in work {
                         let started = Instant::now();
+                        let entries = batch.entries.into_iter();
                         let parsed =
-                            batch.into_iter().map(|entry| parse_entry(&mut worker, entry, search)).collect();
-                        if done.send((parsed, started.elapsed().as_secs_f64())).is_err() {
+                            entries.map(|entry| parse_entry(&mut worker, entry, args.k_best)).collect();
+                        if done.send((parsed, batch.document, started.elapsed().as_secs_f64())).is_err() {
                             break;
                         }
                     }
@@ -105,37 +193,23 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
             })
             .collect();
         let (mut sent, mut received) = (0usize, 0usize);
-        let mut batch = Vec::with_capacity(BATCH);
-        let send = |batch: Vec<Entry>, sent: &mut usize| {
-            workers[*sent % jobs].0.send(batch).expect("the worker waits for work");
-            *sent += 1;
-        };
         let mut receive = |received: &mut usize| -> Result<()> {
-            let (parsed, seconds) = workers[*received % jobs].1.recv().expect("the worker answers");
+            let (parsed, document, seconds) = workers[*received % jobs].1.recv().expect("the worker answers");
             *received += 1;
             totals.seconds += seconds;
-            for entries in parsed {
-                totals.sentences += 1;
-                totals.tokens += entries[0].sentence.len();
-                entries.iter().try_for_each(|entry| writer.write(entry))?;
-            }
-            Ok(())
+            totals.sentences += parsed.len();
+            totals.tokens += parsed.iter().map(|entries| entries[0].sentence.len()).sum::<usize>();
+            sink.write(&parsed, document)
         };
+        let mut send = |batch: Batch| -> Result<()> {
+            workers[sent % jobs].0.send(batch).expect("the worker waits for work");
+            sent += 1;
+            if sent - received >= 2 * jobs { receive(&mut received) } else { Ok(()) }
+        };
+        let mut input =
+            Input { args, pipeline: &pipeline, segmenter: None, analyser: &analyser, warned: false };
         for path in &args.files {
-            let opened = args.read.open(path, &progress)?;
-            for item in opened.reader {
-                let Some(entry) = skipping.accept(item)? else { continue };
-                batch.push(entry);
-                if batch.len() == BATCH {
-                    send(std::mem::replace(&mut batch, Vec::with_capacity(BATCH)), &mut sent);
-                    if sent - received >= 2 * jobs {
-                        receive(&mut received)?;
-                    }
-                }
-            }
-        }
-        if !batch.is_empty() {
-            send(batch, &mut sent);
+            input.read(path, &progress, &mut skipping, &mut send)?;
         }
         while received < sent {
             receive(&mut received)?;
@@ -143,20 +217,144 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
         Ok(())
     })?;
     progress.clear();
-    writer.finish()?;
-    drop(writer);
+    sink.finish()?;
+    drop(sink);
     output.finish()?;
     totals.report(args, jobs, loading, parsing.elapsed().as_secs_f64())?;
     Ok(skipping.report())
 }
 
+/// Where sentences come from.
+struct Input<'a> {
+    args: &'a ParseArgs,
+    pipeline: &'a Pipeline,
+    /// Loaded when raw text comes.
+    segmenter: Option<Segmenter>,
+    analyser: &'a Analyser,
+    warned: bool,
+}
+
+impl Input<'_> {
+    fn read(
+        &mut self,
+        path: &str,
+        progress: &Progress,
+        skipping: &mut Skipping,
+        send: &mut dyn FnMut(Batch) -> Result<()>,
+    ) -> Result<()> {
+        let args = self.args;
+        let in_documents = args.text_column.is_some() || args.jsonl_field.is_some();
+        let text = Some(Format::Text);
+        let options = ReadOptions { fallback: text, ..args.read.options(path) };
+        let options = if in_documents { ReadOptions { format: text, ..options } } else { options };
+        let Recognised { format, source, .. } =
+            treebank::recognise(progress.watch(open_raw(path)?), &options)?;
+        let mut batch = Batch::default();
+        let mut add = |entry: Entry, batch: &mut Batch| -> Result<()> {
+            batch.entries.push(entry);
+            if batch.entries.len() == BATCH { send(std::mem::take(batch)) } else { Ok(()) }
+        };
+        if format != Format::Text {
+            for item in treebank::reader(format, source, &options) {
+                if let Some(entry) = skipping.accept(item)? {
+                    self.warn_without_tags(&entry);
+                    add(entry, &mut batch)?;
+                }
+            }
+        } else {
+            if self.segmenter.is_none() {
+                self.segmenter = self.pipeline.segmenter()?;
+            }
+            let Some(segmenter) = &self.segmenter else {
+                let message = "this is raw text, and the model has no segmenter: give it tokens (--from tokens, \
+                               one sentence a line) or use a model with one";
+                return Err(Error::new(Code::BadModel, 0, 0, message).in_file(&options.file));
+            };
+            let lines = match args.lines {
+                LinesArg::Free => Lines::Free,
+                LinesArg::EndSentences => Lines::EndSentences,
+                LinesArg::AreSentences => Lines::AreSentences,
+            };
+            let cut = SegmentOptions { lines, ..SegmentOptions::default() };
+            let source = BufReader::with_capacity(1 << 16, source);
+            if in_documents {
+                return self.read_documents(source, &options.file, segmenter, &cut, send);
+            }
+            for sentence in segmenter.read(source, &cut) {
+                let sentence = sentence.map_err(|error| error.in_file(&options.file))?;
+                add(Entry { sentence, tree: None }, &mut batch)?;
+            }
+        }
+        if batch.entries.is_empty() { Ok(()) } else { send(batch) }
+    }
+
+    /// One document a line, each a batch of its own.
+    fn read_documents(
+        &self,
+        source: impl BufRead,
+        file: &str,
+        segmenter: &Segmenter,
+        cut: &SegmentOptions,
+        send: &mut dyn FnMut(Batch) -> Result<()>,
+    ) -> Result<()> {
+        for (number, line) in source.lines().enumerate() {
+            let error =
+                |code, column, message: String| Error::new(code, number + 1, column, message).in_file(file);
+            let line = line.map_err(|cause| match cause.kind() {
+                std::io::ErrorKind::InvalidData => {
+                    error(Code::InvalidUtf8, 1, "this line is not UTF-8".to_owned())
+                }
+                _ => Error::from(cause).in_file(file),
+            })?;
+            if line.is_empty() && self.args.jsonl_field.is_some() {
+                continue;
+            }
+            let (text, document) = if let Some(field) = &self.args.jsonl_field {
+                let value: Value = serde_json::from_str(&line)
+                    .map_err(|cause| error(Code::BadJson, cause.column(), cause.to_string()))?;
+                let Value::Object(object) = value else {
+                    return Err(error(Code::BadJson, 1, "expected a JSON object".to_owned()));
+                };
+                let Some(Value::String(text)) = object.get(field) else {
+                    return Err(error(Code::BadJson, 1, format!("expected a string in the field {field:?}")));
+                };
+                (text.clone(), Document::Json(object))
+            } else {
+                let column = self.args.text_column.expect("one of the two");
+                let columns: Vec<&str> = line.split('\t').collect();
+                let Some(text) = column.checked_sub(1).and_then(|at| columns.get(at)) else {
+                    let message = format!("expected text in column {column}; there are {}", columns.len());
+                    return Err(error(Code::ColumnCount, 1, message));
+                };
+                let rest = columns.iter().enumerate().filter(|(i, _)| i + 1 != column);
+                let rest: Vec<&str> = rest.map(|(_, column)| *column).collect();
+                (text.to_string(), Document::Row(rest.join("\t")))
+            };
+            let sentences = segmenter.segment(&text, cut).sentences.into_iter();
+            let entries = sentences.map(|sentence| Entry { sentence, tree: None }).collect();
+            send(Batch { entries, document: Some(document) })?;
+        }
+        Ok(())
+    }
+
+    /// A parser that was trained with tags does badly without: the user should know.
+    fn warn_without_tags(&mut self, entry: &Entry) {
+        let has_tags =
+            || entry.sentence.tokens.iter().any(|token| !token.tag.is_empty() || !token.xpos.is_empty());
+        if !self.warned && self.analyser.tagger.is_none() && !has_tags() && !self.args.read.quiet {
+            eprintln!("note: the input has no tags and the model has no tagger; the trees will be poor");
+            self.warned = true;
+        }
+    }
+}
+
 /// The entry with the parser's trees instead of its own: one entry per parse wanted.
-fn parse_entry(worker: &mut treewright::parser::Worker, entry: Entry, search: Search) -> Vec<Entry> {
-    if search.k_best == 1 {
-        let tree = worker.parse(&entry.sentence);
+fn parse_entry(worker: &mut AnalyserWorker<'_>, mut entry: Entry, k_best: usize) -> Vec<Entry> {
+    if k_best <= 1 {
+        let tree = worker.analyse(&mut entry.sentence);
         return vec![Entry { tree, ..entry }];
     }
-    let parses = worker.parse_k_best(&entry.sentence).into_iter().enumerate();
+    let parses = worker.analyse_k_best(&mut entry.sentence).into_iter().enumerate();
     let mut entries: Vec<Entry> = parses
         .map(|(rank, scored)| {
             let mut sentence = entry.sentence.clone();
@@ -172,12 +370,110 @@ fn parse_entry(worker: &mut treewright::parser::Worker, entry: Entry, search: Se
 }
 
 /// What a model's trees are written as unless the user says otherwise.
-fn default_format(parser: &Parser) -> Format {
-    match parser.info().system.name() {
-        name if name.starts_with("arc-") => Format::Conllu,
-        name if name.starts_with("sr-") => Format::Discbracket,
-        _ => Format::Ptb,
+fn default_format(parser: Option<&Parser>) -> Format {
+    match parser.map(|parser| parser.info().system.name()) {
+        Some(name) if name.starts_with("sr-") => Format::Discbracket,
+        Some(name) if !name.starts_with("arc-") => Format::Ptb,
+        _ => Format::Conllu,
     }
+}
+
+/// Where trees go.
+enum Sink<'a> {
+    Treebank(Box<dyn Writer + 'a>),
+    Drawing { output: &'a mut Output, options: draw::TerminalOptions, n_drawn: usize },
+    Documents { output: &'a mut Output, format: Format },
+}
+
+impl<'a> Sink<'a> {
+    fn new(args: &ParseArgs, analyser: &Analyser, output: &'a mut Output) -> Result<Self> {
+        let path = args.output.as_deref();
+        let given = args.to.or_else(|| Format::from_path(path?));
+        let format = given.unwrap_or_else(|| default_format(analyser.parser.as_ref()));
+        if args.jsonl_field.is_some() {
+            return Ok(Sink::Documents { output, format: args.to.unwrap_or(format) });
+        }
+        if args.text_column.is_some() {
+            let format = args.to.unwrap_or(if format == Format::Conllu { Format::Json } else { format });
+            if !matches!(format, Format::Json | Format::Ptb | Format::Discbracket | Format::Tokens) {
+                let message =
+                    format!("a tree in {format} takes several lines; write json, ptb or discbracket");
+                return Err(Error::new(Code::WrongTreeKind, 0, 0, message));
+            }
+            return Ok(Sink::Documents { output, format });
+        }
+        let on_terminal = path.is_none() && std::io::stdout().is_terminal();
+        if on_terminal && given.is_none() && analyser.parser.is_some() {
+            let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));
+            let color = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+            let options = draw::TerminalOptions { width, color, ascii: false };
+            return Ok(Sink::Drawing { output, options, n_drawn: 0 });
+        }
+        let gzip = path.is_some_and(|path| path.ends_with(".gz"));
+        let options = WriteOptions { gzip, tagged: args.read.tagged, ..WriteOptions::default() };
+        Ok(Sink::Treebank(treebank::writer(format, output, &options)?))
+    }
+
+    fn write(&mut self, parsed: &[Vec<Entry>], document: Option<Document>) -> Result<()> {
+        match self {
+            Sink::Treebank(writer) => parsed.iter().flatten().try_for_each(|entry| writer.write(entry)),
+            Sink::Drawing { output, options, n_drawn } => {
+                for entry in parsed.iter().flatten().filter(|entry| entry.tree.is_some()) {
+                    let layout = draw::Layout::of(entry, &draw::Options::default())?.with_title("");
+                    let separator = if *n_drawn > 0 { "\n" } else { "" };
+                    write!(output, "{separator}{}", draw::terminal(&layout, options)?)?;
+                    *n_drawn += 1;
+                }
+                output.flush()?;
+                Ok(())
+            }
+            Sink::Documents { output, format } => {
+                let texts: Vec<String> = parsed
+                    .iter()
+                    .map(|entries| entries.iter().map(|entry| as_text(entry, *format)).collect())
+                    .collect::<Result<_>>()?;
+                match document.expect("every batch is a document here") {
+                    Document::Json(mut object) => {
+                        let tree = |text: String| match format {
+                            Format::Json => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+                            _ => Value::String(text),
+                        };
+                        object.insert("trees".to_owned(), texts.into_iter().map(tree).collect());
+                        serde_json::to_writer(&mut **output, &object)
+                            .map_err(|error| Error::from(std::io::Error::from(error)))?;
+                        writeln!(output)?;
+                    }
+                    Document::Row(rest) => {
+                        // A document without a sentence keeps its place, too.
+                        if texts.is_empty() {
+                            writeln!(output, "{rest}\t0\t")?;
+                        }
+                        for (number, text) in texts.iter().enumerate() {
+                            writeln!(output, "{rest}\t{}\t{}", number + 1, text.trim_end())?;
+                        }
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        match self {
+            Sink::Treebank(writer) => writer.finish(),
+            Sink::Drawing { .. } | Sink::Documents { .. } => Ok(()),
+        }
+    }
+}
+
+/// One tree as text.
+fn as_text(entry: &Entry, format: Format) -> Result<String> {
+    let mut bytes = Vec::new();
+    let mut writer = treebank::writer(format, &mut bytes, &WriteOptions::default())?;
+    writer.write(entry)?;
+    writer.finish()?;
+    drop(writer);
+    Ok(String::from_utf8(bytes).expect("formats write UTF-8"))
 }
 
 #[derive(Default)]
@@ -190,7 +486,9 @@ struct Totals {
 impl Totals {
     fn report(&self, args: &ParseArgs, jobs: usize, loading: f64, wall: f64) -> Result<()> {
         let rate = self.tokens as f64 / wall.max(1e-9);
-        if !args.read.quiet && (args.verbose || std::io::stderr().is_terminal()) {
+        // Under a drawing of one sentence, figures about speed are noise.
+        let to_people = std::io::stderr().is_terminal() && self.sentences > 20;
+        if !args.read.quiet && (args.verbose || to_people) {
             eprintln!(
                 "parsed {} sentences, {} tokens in {wall:.2} s ({rate:.0} tokens/s, {jobs} jobs)",
                 self.sentences, self.tokens

@@ -3,22 +3,31 @@
 use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use treewright::eval::plot::{Plot, Series};
 use treewright::oracle::OracleKind;
+use treewright::parser::TreeKind;
+use treewright::pipeline::{PartKind, Pipeline};
+use treewright::segment::{SegmentConfig, Segmenter};
 use treewright::system::SystemTag;
+use treewright::tag::{self, TagConfig, Tagger, WordClasses};
 use treewright::train::{Checkpoint, EpochReport, Log, TrainConfig, Update, train};
 use treewright::treebank::Entry;
-use treewright::{Code, Error, Result};
+use treewright::{Code, Error, Result, Sentence};
 
 use crate::io::{Output, ReadArgs, Skipping, for_each_entry};
 
-/// Train a parser on a treebank
+/// Train a parser on a treebank, with a tagger and a segmenter if they are wanted
 #[derive(Args)]
 #[command(after_help = "\
+With --with tagger the parser learns from tags like those it will see: the training data is tagged in ten parts, each
+by a tagger trained on the others (--jackknife).
+
 Examples:
+  treewright train --system arc-hybrid --with segmenter,tagger --train train.conllu --dev dev.conllu -o en.model
   treewright train --system arc-hybrid-swap --train train.conllu --dev dev.conllu -o en.model
   treewright train --system sr-gap --beam 8 --update early --head-rules dutch --train train.discbracket \\
       --dev dev.discbracket -o nl.model
@@ -51,6 +60,27 @@ pub struct TrainArgs {
     /// Where the model goes
     #[arg(long, short)]
     output: Option<String>,
+
+    /// What else goes into the model: text to tokens, tokens to tags
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "PART,..")]
+    with: Vec<PartArg>,
+
+    /// Train only what --with names, no parser
+    #[arg(long, requires = "with")]
+    no_parser: bool,
+
+    /// With a tagger: tag the parser's training data in so many parts, each by a tagger trained on the others; 0
+    /// trains the parser on the tags of the treebank
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    jackknife: usize,
+
+    /// Word vectors (a word and its numbers a line, gzipped or not), from which the tagger learns classes of words
+    #[arg(long, value_name = "FILE")]
+    vectors: Option<String>,
+
+    /// The scorer
+    #[arg(long, value_parser = ["perceptron"], default_value = "perceptron")]
+    scorer: String,
 
     /// The oracle of local training [default: dynamic; static where a system has none]
     #[arg(long, value_name = "static|dynamic|paper")]
@@ -118,6 +148,12 @@ pub struct TrainArgs {
 
     #[command(flatten)]
     read: ReadArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PartArg {
+    Segmenter,
+    Tagger,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -197,7 +233,7 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     if args.train.is_empty() {
         return Err(missing("--train FILE"));
     }
-    if args.system.is_none() && args.config.is_none() {
+    if args.system.is_none() && args.config.is_none() && !args.no_parser {
         return Err(missing("--system S"));
     }
     let mut skipping = Skipping::new(args.read.on_error);
@@ -209,7 +245,18 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
         })?;
         Ok(entries)
     };
-    let (training, dev) = (read(&args.train)?, read(&args.dev)?);
+    let (mut training, mut dev) = (read(&args.train)?, read(&args.dev)?);
+    let mut parts = Vec::new();
+    if args.with.contains(&PartArg::Segmenter) {
+        parts.push((PartKind::Segmenter, train_segmenter(args, &training)?));
+    }
+    if args.with.contains(&PartArg::Tagger) {
+        parts.push((PartKind::Tagger, train_tagger(args, &config, &mut training, &mut dev)?));
+    }
+    if args.no_parser {
+        write_file(output, |file| Pipeline::of_parts(parts).save(file))?;
+        return Ok(skipping.report());
+    }
     let checkpoint_path = format!("{output}.checkpoint");
     let resumed = if args.resume {
         let in_file = |error: Error| error.in_file(&checkpoint_path);
@@ -220,11 +267,73 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     };
     let mut log = Progress::new(args.read.quiet, output)?;
     let model = train(&config, &training, &dev, resumed.as_ref(), &mut log)?;
-    write_file(output, |file| model.save(file))?;
+    if parts.is_empty() {
+        write_file(output, |file| model.save(file))?;
+    } else {
+        let mut bytes = Vec::new();
+        model.save(&mut bytes)?;
+        parts.push((PartKind::Parser(TreeKind::of(config.system)), bytes));
+        write_file(output, |file| Pipeline::of_parts(parts).save(file))?;
+    }
     log.finish(output, &config)?;
     // The model is there: what was only for going on is not needed any more.
     let _ = std::fs::remove_file(&checkpoint_path);
     Ok(skipping.report())
+}
+
+fn train_segmenter(args: &TrainArgs, training: &[Entry]) -> Result<Vec<u8>> {
+    let sentences: Vec<Sentence> = training.iter().map(|entry| entry.sentence.clone()).collect();
+    let config = SegmentConfig { seed: args.seed.unwrap_or(1), ..SegmentConfig::default() };
+    let segmenter = Segmenter::train(&sentences, &config, &mut |epoch| {
+        if !args.read.quiet {
+            eprintln!("segmenter, {}: loss {:.4}", epoch.part, epoch.loss);
+        }
+    })?;
+    Ok(segmenter.to_bytes())
+}
+
+/// Trains a tagger. The parser's training data gets tags by jack-knifing, its development data those of the tagger.
+fn train_tagger(
+    args: &TrainArgs,
+    config: &TrainConfig,
+    training: &mut [Entry],
+    dev: &mut [Entry],
+) -> Result<Vec<u8>> {
+    let classes = match &args.vectors {
+        Some(path) => {
+            let file = File::open(path).map_err(|error| Error::from(error).in_file(path))?;
+            let packed = path.ends_with(".gz");
+            let source: Box<dyn std::io::Read> =
+                if packed { Box::new(flate2::read::MultiGzDecoder::new(file)) } else { Box::new(file) };
+            let classes = WordClasses::from_vectors(std::io::BufReader::new(source), config.seed);
+            Some(Arc::new(classes.map_err(|error| error.in_file(path))?))
+        }
+        None => None,
+    };
+    let settings = TagConfig { seed: config.seed, classes, ..TagConfig::default() };
+    let sentences =
+        |entries: &[Entry]| entries.iter().map(|entry| entry.sentence.clone()).collect::<Vec<_>>();
+    let mut say = |progress: &tag::Progress| {
+        if args.read.quiet {
+            return;
+        }
+        match progress {
+            tag::Progress::Epoch { layer, epoch, errors, of, dev } => {
+                let dev = dev.map_or(String::new(), |dev| format!(", dev {dev:.2}"));
+                eprintln!("tagger, {layer}, epoch {epoch}: wrong {errors} of {of}{dev}");
+            }
+            tag::Progress::Fold { done, folds } => eprintln!("tagger, jack-knife: {done} of {folds}"),
+        }
+    };
+    let (training_sentences, dev_sentences) = (sentences(training), sentences(dev));
+    let tagger = Tagger::train(&training_sentences, &dev_sentences, &settings, &mut say)?;
+    if args.jackknife > 0 && !args.no_parser {
+        let tagged = tag::jackknife(&training_sentences, args.jackknife, &settings, config.jobs, &mut say)?;
+        training.iter_mut().zip(tagged).for_each(|(entry, sentence)| entry.sentence = sentence);
+        let mut worker = tagger.worker();
+        dev.iter_mut().for_each(|entry| worker.tag(&mut entry.sentence));
+    }
+    Ok(tagger.to_bytes())
 }
 
 /// Writes a file whole or not at all.

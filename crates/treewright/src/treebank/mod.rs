@@ -128,11 +128,21 @@ pub struct Opened<'a> {
     pub reader: Box<dyn Reader + Send + 'a>,
 }
 
-/// Unzips `source` if it is gzip, finds out its format if the options do not tell, and reads it.
+/// An input whose format is known, before it is read.
+pub struct Recognised<'a> {
+    /// The format, given or recognised.
+    pub format: Format,
+    /// Was the input compressed?
+    pub gzip: bool,
+    /// The bytes, uncompressed.
+    pub source: Box<dyn Read + Send + 'a>,
+}
+
+/// Unzips `source` if it is gzip and finds out its format if the options do not tell.
 ///
 /// # Errors
 /// When the input is empty, its format unknown, or its first bytes cannot be read.
-pub fn open<'a>(source: impl Read + Send + 'a, options: &ReadOptions) -> Result<Opened<'a>> {
+pub fn recognise<'a>(source: impl Read + Send + 'a, options: &ReadOptions) -> Result<Recognised<'a>> {
     let in_file = |error: Error| error.in_file(&options.file);
     let plain = gzip::unzip(source).map_err(in_file)?;
     let gzip = plain.gzip;
@@ -145,7 +155,16 @@ pub fn open<'a>(source: impl Read + Send + 'a, options: &ReadOptions) -> Result<
             return Err(in_file(Error::new(Code::UnknownFormat, 1, 1, message)));
         }
     };
-    Ok(Opened { format, gzip, reader: reader(format, plain, options) })
+    Ok(Recognised { format, gzip, source: Box::new(plain) })
+}
+
+/// Recognises an input and reads it.
+///
+/// # Errors
+/// As [`recognise`].
+pub fn open<'a>(source: impl Read + Send + 'a, options: &ReadOptions) -> Result<Opened<'a>> {
+    let Recognised { format, gzip, source } = recognise(source, options)?;
+    Ok(Opened { format, gzip, reader: reader(format, source, options) })
 }
 
 /// Reads text in a known format, uncompressed.

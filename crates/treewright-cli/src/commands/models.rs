@@ -1,0 +1,70 @@
+//! `treewright models`: which models are there.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::{Value, json};
+use treewright::Result;
+use treewright::pipeline::{PartKind, Pipeline};
+
+use crate::models;
+
+/// List the models that are there: the one in the program, and those in the model folders
+#[derive(Args)]
+#[command(after_help = "\
+Models are looked for in $TREEWRIGHT_MODELS, in ./models and beside the program; `treewright parse --model NAME`
+takes the name that is listed here, or any path.")]
+pub struct ModelsArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &ModelsArgs) -> Result<ExitCode> {
+    let mut found: Vec<(String, String, Result<Pipeline>)> = Vec::new();
+    if let Ok(pipeline) = models::embedded() {
+        found.push((models::EMBEDDED.to_owned(), "in the program (default)".to_owned(), Ok(pipeline)));
+    }
+    for folder in models::folders() {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        for path in paths {
+            let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let Some(name) = file.strip_suffix(".model.gz").or_else(|| file.strip_suffix(".model")) else {
+                continue;
+            };
+            if !found.iter().any(|(known, ..)| known == name) {
+                found.push((name.to_owned(), path.display().to_string(), Pipeline::open(&path)));
+            }
+        }
+    }
+    if args.json {
+        let part = |(kind, bytes): (PartKind, usize)| json!({"part": kind.to_string(), "bytes": bytes});
+        let model = |(name, place, pipeline): &(String, String, Result<Pipeline>)| match pipeline {
+            Ok(pipeline) => {
+                json!({"name": name, "place": place, "parts": pipeline.parts().map(part).collect::<Vec<_>>()})
+            }
+            Err(error) => json!({"name": name, "place": place, "error": error.to_string()}),
+        };
+        println!("{:#}", Value::from(found.iter().map(model).collect::<Vec<_>>()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    if found.is_empty() {
+        println!("there are no models here");
+    }
+    for (name, place, pipeline) in &found {
+        println!("{name:<20} {place}");
+        match pipeline {
+            Ok(pipeline) => {
+                let parts: Vec<String> = pipeline
+                    .parts()
+                    .map(|(kind, bytes)| format!("{kind} {:.1} MB", bytes as f64 / 1e6))
+                    .collect();
+                println!("{:<20} {}", "", parts.join(", "));
+            }
+            Err(error) => println!("{:<20} damaged: {}", "", error.message),
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
