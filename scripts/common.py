@@ -69,6 +69,7 @@ class Treewright:
         args.out.mkdir(parents=True, exist_ok=True)
         self.out = args.out
         self.locks = defaultdict(threading.Lock)
+        self.reused = set()
 
     def call(self, *words):
         """Runs treewright and returns what it wrote to stdout; its messages are shown if it fails."""
@@ -97,6 +98,7 @@ class Treewright:
             known = json.loads(note.read_text())
             if known["asked"] == asked:
                 say(f"{name}: using the model of {known['date']} (commit {known['commit']})")
+                self.reused.add(known["commit"])
                 return model, known
             say(f"{name}: the model there was trained otherwise, training it anew")
         say(f"{name}: training")
@@ -213,6 +215,9 @@ def two(value):
 
 def report(treewright, name, text):
     """Prints the report and keeps it as OUT/NAME.md."""
+    others = sorted(treewright.reused - {commit(treewright)})
+    if others:
+        text += f"\nSome of the models were trained earlier, at commit {' and at '.join(others)}.\n"
     path = treewright.out / f"{name}.md"
     path.write_text(text)
     print(text, end="")
