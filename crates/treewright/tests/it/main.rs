@@ -1,5 +1,6 @@
 //! End-to-end tests of the library: one binary, one module per subject.
 
+mod pipeline;
 mod scorers;
 mod training;
 mod tree_samples;

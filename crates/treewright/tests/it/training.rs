@@ -8,7 +8,7 @@ use treewright::train::{Checkpoint, EpochReport, Log, TrainConfig, Update, train
 use treewright::tree::Tree;
 use treewright::treebank::{self, Entry, ReadOptions};
 
-fn sample(name: &str) -> Vec<Entry> {
+pub fn sample(name: &str) -> Vec<Entry> {
     let path = format!("{}/../../data/{name}", env!("CARGO_MANIFEST_DIR"));
     let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let options = ReadOptions { file: path, ..ReadOptions::default() };

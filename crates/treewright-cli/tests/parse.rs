@@ -1,0 +1,135 @@
+//! `treewright train` with all parts and `treewright parse` from outside: raw text, documents, models by name.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+fn run(arguments: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_treewright"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program runs");
+    child.stdin.take().expect("piped").write_all(input.as_bytes()).expect("it reads");
+    child.wait_with_output().expect("it ends")
+}
+
+/// What a run that must succeed prints.
+#[track_caller]
+fn stdout(arguments: &[&str], input: &str) -> String {
+    let output = run(arguments, input);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+fn scratch(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+/// A model with segmenter, tagger and parser, trained by the command on a sample.
+fn model() -> &'static str {
+    static MODEL: OnceLock<String> = OnceLock::new();
+    MODEL.get_or_init(|| {
+        let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/ud_english_ewt.conllu");
+        let sample = sample.to_str().expect("a plain path");
+        let path = scratch("tiny.model").to_str().expect("a plain path").to_owned();
+        let flags = ["train", "--system", "arc-hybrid", "--beam", "1", "--epochs", "2", "--jackknife", "2"];
+        let parts = ["--with", "segmenter,tagger", "--train", sample, "--quiet", "-o", &path];
+        stdout(&[&flags[..], &parts].concat(), "");
+        path
+    })
+}
+
+const TEXT: &str = "The boy saw a dog. He ran.\n";
+
+#[test]
+fn raw_text_becomes_conllu_with_places() {
+    let parsed = stdout(&["parse", "--model", model()], TEXT);
+    let rows: Vec<Vec<&str>> =
+        parsed.lines().filter(|line| line.contains('\t')).map(|line| line.split('\t').collect()).collect();
+    assert!(rows.len() >= 8, "{parsed}");
+    assert!(
+        rows.iter().all(|row| row.len() == 10 && row[3] != "_" && row[6] != "_"),
+        "tags and heads: {parsed}"
+    );
+    let text: Vec<char> = TEXT.chars().collect();
+    for row in rows {
+        let range = row[9].split('|').find_map(|part| part.strip_prefix("TokenRange=")).expect("its place");
+        let (start, end) = range.split_once(':').expect("two numbers");
+        let word: String = text[start.parse().unwrap()..end.parse().unwrap()].iter().collect();
+        assert_eq!(word, row[1]);
+    }
+}
+
+#[test]
+fn the_number_of_threads_does_not_show() {
+    let text = TEXT.repeat(200);
+    let one = stdout(&["parse", "--model", model(), "--jobs", "1"], &text);
+    assert_eq!(one, stdout(&["parse", "--model", model(), "--jobs", "3"], &text));
+}
+
+#[test]
+fn documents_keep_their_ids() {
+    let documents = "{\"id\": 7, \"text\": \"He ran. She ran.\"}\n{\"id\": 8, \"text\": \"\"}\n";
+    let parsed = stdout(&["parse", "--model", model(), "--jsonl-field", "text", "--to", "json"], documents);
+    let rows: Vec<Value> = parsed.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!((&rows[0]["id"], &rows[1]["id"]), (&7.into(), &8.into()));
+    assert_eq!(rows[0]["text"], "He ran. She ran.");
+    assert!(!rows[0]["trees"].as_array().expect("trees").is_empty());
+    assert_eq!(rows[1]["trees"], Value::Array(Vec::new()));
+    let table = stdout(&["parse", "--model", model(), "--text-column", "2"], "a\tHe ran.\tx\nb\t\ty\n");
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines[0].starts_with("a\tx\t1\t{") && *lines.last().expect("two rows") == "b\ty\t0\t", "{table}");
+}
+
+#[test]
+fn bad_documents_say_where() {
+    for (flags, input, part) in [
+        (["--jsonl-field", "text"], "{\"text\": \"Hi.\"}\n{\"text\": 3}\n", "stdin:2:1"),
+        (["--jsonl-field", "text"], "nonsense\n", "stdin:1:"),
+        (["--text-column", "3"], "a\tb\n", "there are 2"),
+        (["--text-column", "0"], "a\tb\n", "column 0"),
+    ] {
+        let output = run(&[&["parse", "--model", model()], &flags[..]].concat(), input);
+        let message = String::from_utf8(output.stderr).expect("UTF-8");
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+#[test]
+fn tokens_are_tagged_and_tags_are_kept() {
+    let tagged = stdout(&["parse", "--model", model(), "--from", "tokens"], "The boy ran .\n");
+    assert!(
+        tagged.lines().filter(|line| line.contains('\t')).all(|line| line.split('\t').nth(3) != Some("_"))
+    );
+    let kept = stdout(&["parse", "--model", model(), "--from", "tokens", "--tagged"], "The/Q boy/Q\n");
+    assert!(kept.lines().filter(|line| line.contains('\t')).all(|line| line.split('\t').nth(3) == Some("Q")));
+}
+
+#[test]
+fn models_are_told_apart() {
+    let info = stdout(&["info", model()], "");
+    assert!(info.contains("segmenter") && info.contains("tagger") && info.contains("arc-hybrid"), "{info}");
+    let output = run(&["parse", "--model", model(), "--as", "constituents"], TEXT);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no parser for constituents"));
+    let output = run(&["parse", "--model", "no-such-model"], TEXT);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("treewright models lists them"));
+}
+
+/// The program's own model, if it was built with one.
+#[test]
+fn the_default_model_parses() {
+    let names = stdout(&["models"], "");
+    if names.contains("in the program") {
+        let trees = stdout(&["parse", "--as", "constituents"], "The public is still cautious.\n");
+        assert!(trees.starts_with('(') && trees.contains("cautious"), "{trees}");
+        let words = stdout(&["parse"], "The public is still cautious.\n");
+        assert_eq!(words.lines().filter(|line| line.contains('\t')).count(), 6, "{words}");
+    }
+}

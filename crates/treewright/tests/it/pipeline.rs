@@ -1,0 +1,143 @@
+//! Raw text to trees through one model file, and what happens to damaged ones.
+
+use treewright::model::Model;
+use treewright::parser::{Parser, TreeKind};
+use treewright::pipeline::{PartKind, Pipeline, Tagging};
+use treewright::segment::{SegmentConfig, SegmentOptions, Segmenter};
+use treewright::tag::{TagConfig, Tagger};
+use treewright::train::{TrainConfig, Update, train};
+use treewright::treebank::Entry;
+use treewright::{Sentence, Tree};
+
+use crate::training::sample;
+
+fn parser(file: &str, system: &str) -> (PartKind, Vec<u8>) {
+    let config = TrainConfig {
+        system: system.parse().expect(system),
+        update: Update::Local,
+        beam: 1,
+        epochs: 3,
+        ..TrainConfig::default()
+    };
+    let model = train(&config, &sample(file), &[], None, &mut ()).expect("trainable");
+    let mut bytes = Vec::new();
+    model.save(&mut bytes).expect("memory");
+    (PartKind::Parser(TreeKind::of(config.system)), bytes)
+}
+
+fn tagger(entries: &[Entry]) -> (PartKind, Vec<u8>) {
+    let sentences: Vec<Sentence> = entries.iter().map(|entry| entry.sentence.clone()).collect();
+    let tagger = Tagger::train(&sentences, &[], &TagConfig::default(), &mut |_| ()).expect("trainable");
+    (PartKind::Tagger, tagger.to_bytes())
+}
+
+/// Segmenter, tagger and parser for dependencies; tagger and parser for constituents.
+fn pipeline() -> Pipeline {
+    let dependencies = sample("ud_english_ewt.conllu");
+    let sentences: Vec<Sentence> = dependencies.iter().map(|entry| entry.sentence.clone()).collect();
+    let segmenter = Segmenter::train(&sentences, &SegmentConfig::default(), &mut |_| ()).expect("trainable");
+    let first = Pipeline::of_parts([
+        (PartKind::Segmenter, segmenter.to_bytes()),
+        tagger(&dependencies),
+        parser("ud_english_ewt.conllu", "arc-hybrid"),
+    ]);
+    let second = Pipeline::of_parts([
+        (PartKind::Segmenter, segmenter.to_bytes()),
+        tagger(&sample("gum.mrg")),
+        parser("gum.mrg", "in-order"),
+    ]);
+    Pipeline::join([&first, &second])
+}
+
+fn bytes(pipeline: &Pipeline) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    pipeline.save(&mut bytes).expect("memory");
+    bytes
+}
+
+#[test]
+fn raw_text_becomes_trees_of_either_kind_by_one_file() {
+    let written = bytes(&pipeline());
+    let pipeline = Pipeline::from_bytes(&written).expect("a pipeline");
+    assert_eq!(pipeline.parts().count(), 5, "one segmenter is enough");
+    assert_eq!(bytes(&pipeline), written);
+    let segmenter = pipeline.segmenter().expect("whole").expect("there");
+    let text = "The boy (she said) \"saw\" a dog. He ran.\n";
+    let sentences = segmenter.segment(text, &SegmentOptions::default()).sentences;
+    assert_eq!(treewright::segment::text_of(&sentences), text);
+    for kind in [TreeKind::Dependencies, TreeKind::Constituents] {
+        let analyser = pipeline.analyser(Some(kind)).expect("there is one of each");
+        assert_eq!(analyser.parser.as_ref().map(Parser::kind), Some(kind));
+        let mut worker = analyser.worker(None, Tagging::Missing);
+        for sentence in &sentences {
+            let mut sentence = sentence.clone();
+            match (worker.analyse(&mut sentence), kind) {
+                (Some(Tree::Dependency(tree)), TreeKind::Dependencies) => {
+                    assert_eq!(tree.len(), sentence.len())
+                }
+                (Some(Tree::Constituent(tree)), TreeKind::Constituents) => {
+                    assert_eq!(tree.n_tokens(), sentence.len());
+                }
+                (tree, _) => panic!("{kind}: {tree:?}"),
+            }
+            assert!(sentence.tokens.iter().all(|token| !token.tag.is_empty()), "tagged");
+        }
+    }
+}
+
+#[test]
+fn tags_that_are_there_stay_unless_new_ones_are_wanted() {
+    let analyser = pipeline().analyser(None).expect("the first parser");
+    let given = Sentence::from_tagged([("The", "X1"), ("boy", "X2")]);
+    let tags = |tagging| {
+        let mut sentence = given.clone();
+        analyser.worker(None, tagging).analyse(&mut sentence);
+        sentence.tokens.iter().map(|token| token.tag.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(tags(Tagging::Missing), ["X1", "X2"]);
+    assert!(tags(Tagging::Always).iter().all(|tag| !tag.starts_with('X')));
+}
+
+#[test]
+fn a_lone_parser_is_a_pipeline_and_a_pipeline_holds_parsers() {
+    let (_, model) = parser("ud_english_ewt.conllu", "arc-hybrid");
+    let lone = Pipeline::from_bytes(&model).expect("a model");
+    assert!(lone.segmenter().expect("nothing damaged").is_none());
+    let analyser = lone.analyser(None).expect("the parser");
+    assert!(analyser.tagger.is_none() && analyser.parser.is_some());
+    let message = lone.analyser(Some(TreeKind::Constituents)).expect_err("there is none").message;
+    assert!(message.contains("no parser for constituents"), "{message}");
+    let folder = std::env::temp_dir().join(format!("treewright-pipeline-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join("whole.model");
+    std::fs::write(&path, bytes(&pipeline())).expect("a file");
+    assert!(Model::open(&path).is_ok(), "the first parser");
+    std::fs::remove_dir_all(folder).expect("clean up");
+}
+
+#[test]
+fn damaged_pipelines_are_refused() {
+    let whole = bytes(&pipeline());
+    let load = |bytes: &[u8]| -> treewright::Result<()> {
+        let pipeline = Pipeline::from_bytes(bytes)?;
+        pipeline.segmenter()?;
+        for kind in [None, Some(TreeKind::Dependencies), Some(TreeKind::Constituents)] {
+            pipeline.analyser(kind)?;
+        }
+        Ok(())
+    };
+    load(&whole).expect("whole");
+    for length in [0, 7, 8, 15, 16, 100, 200, whole.len() / 2, whole.len() - 1] {
+        let error = load(&whole[..length]).expect_err("cut short");
+        assert_eq!(error.code.as_str(), "TW801", "{length}: {error}");
+    }
+    // Every flipped bit outside the padding is noticed; none makes a panic.
+    let (mut noticed, mut tried) = (0, 0);
+    for at in (0..whole.len()).step_by(whole.len() / 300 + 1) {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 16;
+        tried += 1;
+        noticed += usize::from(load(&flipped).is_err());
+    }
+    assert!(noticed * 100 >= tried * 98, "{noticed} of {tried}");
+}
