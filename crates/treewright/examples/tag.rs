@@ -23,6 +23,16 @@ fn sentences(entries: &[Entry]) -> Vec<Sentence> {
     entries.iter().map(|entry| entry.sentence.clone()).collect()
 }
 
+/// The time this process has spent on a processor (Linux; elsewhere the time of day).
+fn processor_seconds() -> f64 {
+    let schedule = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    let nanoseconds: Option<f64> = schedule.split(' ').next().and_then(|number| number.parse().ok());
+    let day = || {
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0.0, |t| t.as_secs_f64())
+    };
+    nanoseconds.map_or_else(day, |n| n / 1e9)
+}
+
 fn show(progress: &Progress) {
     match progress {
         Progress::Epoch { layer, epoch, errors, of, dev } => {
@@ -40,7 +50,7 @@ fn main() -> Result<(), Failure> {
             "usage: tag TRAIN DEV OUT [--vectors FILE] [--epochs N] [--seed N] [--jackknife FOLDS]".into()
         );
     };
-    let (mut config, mut folds) = (TagConfig::default(), None);
+    let (mut config, mut folds, mut model_file) = (TagConfig::default(), None, String::new());
     for pair in options.chunks(2) {
         let [name, value] = pair else { return Err(format!("{} has no value", pair[0]).into()) };
         match name.as_str() {
@@ -57,6 +67,8 @@ fn main() -> Result<(), Failure> {
             "--trust-readings" => config.trust_readings = value.parse()?,
             "--min-updates" => config.min_updates = value.parse()?,
             "--least-weight" => config.least_weight = value.parse()?,
+            "--dropout" => config.dropout = value.parse()?,
+            "--model" => model_file.clone_from(value),
             "--jackknife" => folds = Some(value.parse()?),
             _ => return Err(format!("there is no option {name}").into()),
         }
@@ -74,10 +86,17 @@ fn main() -> Result<(), Failure> {
         }
         println!("jack-knifed: {:.2} % of {all} tags right", right as f64 * 100.0 / all as f64);
     }
-    let started = Instant::now();
-    let tagger = Tagger::train(&train, &sentences(&dev), &config, &mut show)?;
-    println!("trained in {:.1} s: {}", started.elapsed().as_secs_f64(), tagger.summary());
-    let bytes = tagger.to_bytes();
+    let bytes = if std::fs::exists(&model_file)? {
+        std::fs::read(&model_file)?
+    } else {
+        let started = processor_seconds();
+        let tagger = Tagger::train(&train, &sentences(&dev), &config, &mut show)?;
+        println!("trained in {:.1} s (CPU): {}", processor_seconds() - started, tagger.summary());
+        tagger.to_bytes()
+    };
+    if !model_file.is_empty() {
+        std::fs::write(&model_file, &bytes)?;
+    }
     let started = Instant::now();
     let tagger = Tagger::from_bytes(&bytes)?;
     println!("{} bytes, loaded in {:.1} ms", bytes.len(), started.elapsed().as_secs_f64() * 1e3);
@@ -88,15 +107,16 @@ fn main() -> Result<(), Failure> {
             }
         }
     }
-    let mut worker = tagger.worker();
-    let started = Instant::now();
-    let mut n_tokens = 0;
-    for entry in &mut dev {
-        worker.tag(&mut entry.sentence);
-        n_tokens += entry.sentence.len();
+    // A new worker each time, which knows no word yet; the best time is the one least disturbed by others.
+    let n_tokens: usize = dev.iter().map(|entry| entry.sentence.len()).sum();
+    let mut seconds = f64::MAX;
+    for _ in 0..10 {
+        let mut worker = tagger.worker();
+        let started = processor_seconds();
+        dev.iter_mut().for_each(|entry| worker.tag(&mut entry.sentence));
+        seconds = seconds.min(processor_seconds() - started);
     }
-    let seconds = started.elapsed().as_secs_f64();
-    println!("{n_tokens} tokens in {seconds:.3} s: {:.0} tokens/s", n_tokens as f64 / seconds);
+    println!("{n_tokens} tokens in {seconds:.3} s: {:.0} tokens/s (best of 10)", n_tokens as f64 / seconds);
     let mut writer = treebank::writer(format, std::fs::File::create(out_file)?, &WriteOptions::default())?;
     for entry in &dev {
         writer.write(entry)?;

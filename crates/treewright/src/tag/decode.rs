@@ -1,4 +1,4 @@
-//! The two layers at work on one sentence, the same in training and in use.
+//! The layers at work on one sentence, the same in training and in use.
 
 use super::features::{self, REACH};
 use super::labels::Labels;
@@ -9,28 +9,38 @@ use super::words::Word;
 /// The tag and the reading of what is outside the sentence.
 const EDGE: u16 = u16::MAX;
 
-/// What the dictionary's word counts, in updates of the perceptron.
-const TRUST: i32 = 1;
+/// The dictionary's word counts this part of an update of the perceptron, which in training is nothing.
+const TRUST: i32 = 4;
 
-/// Which layer of the tagger.
+/// A guess ahead of the others by so many updates of the perceptron is kept.
+const SURE: i32 = 12;
+
+/// The layers of the tagger, in the order of their work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layer {
-    /// The first: tags.
+    /// First guesses of tags.
+    Guesses,
+    /// Tags: the guesses once more, with those on the right known.
     Tags,
-    /// The second: readings with the tag given.
+    /// Readings, with the tags given.
     Readings,
 }
 
+pub(super) const N_LAYERS: usize = 3;
+
 impl Layer {
+    pub(super) const ALL: [Layer; N_LAYERS] = [Layer::Guesses, Layer::Tags, Layer::Readings];
+
     pub(super) fn n_labels(self, labels: &Labels) -> usize {
         match self {
-            Layer::Tags => labels.n_tags(),
+            Layer::Guesses | Layer::Tags => labels.n_tags(),
             Layer::Readings => labels.n_readings(),
         }
     }
 
     pub(super) fn name(self) -> &'static str {
         match self {
+            Layer::Guesses => "guesses",
             Layer::Tags => "tags",
             Layer::Readings => "readings",
         }
@@ -41,8 +51,12 @@ impl Layer {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sequence {
     pub(super) words: Vec<Word>,
-    pub(super) tags: Vec<u16>,
-    pub(super) readings: Vec<u16>,
+    /// What each layer decided.
+    pub(super) decided: [Vec<u16>; N_LAYERS],
+    /// Which guesses are tags already.
+    pub(super) sure: Vec<bool>,
+    /// How the sentence as a whole uses capitals.
+    pub(super) case: u32,
 }
 
 impl Sequence {
@@ -55,7 +69,10 @@ impl Sequence {
     /// Ends it, with nothing decided.
     pub(super) fn finish(&mut self) {
         self.words.extend([Word::EDGE; REACH]);
-        for decided in [&mut self.tags, &mut self.readings] {
+        self.case = case_of(&self.words[(REACH + 1).min(self.words.len() - REACH)..]);
+        self.sure.clear();
+        self.sure.resize(self.words.len(), false);
+        for decided in &mut self.decided {
             decided.clear();
             decided.resize(self.words.len(), EDGE);
         }
@@ -67,7 +84,7 @@ impl Sequence {
     }
 }
 
-/// What both layers need to know beside weights.
+/// What all layers need to know beside weights.
 #[derive(Clone, Copy)]
 pub(super) struct Setting<'a> {
     pub(super) labels: &'a Labels,
@@ -111,92 +128,115 @@ impl<'a> Setting<'a> {
         row: &mut [i32],
     ) {
         row.fill(0);
-        keys.iter().for_each(|&key| rows.add(key, row));
+        rows.add_all(keys, row);
         if let Some(entry) = word.entry {
             let class = self.lexicon.classes.get(entry.class);
             let labels = match layer {
-                Layer::Tags => &class.tags,
+                Layer::Guesses | Layer::Tags => &class.tags,
                 Layer::Readings => &class.readings,
             };
-            labels.iter().for_each(|&label| row[usize::from(label)] += TRUST * R::UNIT);
+            labels.iter().for_each(|&label| row[usize::from(label)] += R::UNIT / TRUST);
         }
     }
 
-    /// Adds what the context of a word says about its tag. `visit` sees the keys of all features.
+    /// Adds the keys of what a layer sees around a word.
     #[inline]
-    pub(super) fn score_tag(&self, sequence: &Sequence, at: usize, mut visit: impl FnMut(u32)) {
-        let [t1, t2] = [1, 2].map(|back| u32::from(sequence.tags[at - back]));
-        features::context(&sequence.words, at, self.has_classes, &mut visit);
-        features::history(&sequence.words, at, t1, t2, visit);
+    pub(super) fn context(&self, layer: Layer, sequence: &Sequence, at: usize, out: &mut Vec<u32>) {
+        let Sequence { words, decided: [guesses, tags, readings], case, .. } = sequence;
+        let add = |key| out.push(key);
+        match layer {
+            Layer::Guesses => features::guess(words, guesses, *case, at, self.has_classes, add),
+            Layer::Tags => features::tag(words, guesses, tags, at, add),
+            Layer::Readings => features::reading(words, tags, readings, at, add),
+        }
     }
 
-    /// Adds what the context of a word says about its reading.
+    /// The labels a layer may choose from for a word.
     #[inline]
-    pub(super) fn score_reading(&self, sequence: &Sequence, at: usize, visit: impl FnMut(u32)) {
-        let [r1, r2] = [1, 2].map(|back| u32::from(sequence.readings[at - back]));
-        features::second(&sequence.words, &sequence.tags, at, r1, r2, visit);
+    pub(super) fn candidates(&self, layer: Layer, word: &Word, tag: u16, out: &mut Vec<u16>) {
+        match layer {
+            Layer::Readings => self.readings_of(word, tag, out),
+            Layer::Guesses | Layer::Tags => {
+                out.clear();
+                match self.tags_of(word) {
+                    Some(tags) => out.extend_from_slice(tags),
+                    None => out.extend(0..self.labels.n_tags() as u16),
+                }
+            }
+        }
     }
 
-    /// Tags a sequence from left to right. `own` gives the scores of a word on its own.
-    pub(super) fn tag<R: Rows>(
+    /// Decides a layer for the words of a sequence from left to right; the layers before have decided. `own` gives the
+    /// scores of a word on its own.
+    pub(super) fn decide<R: Rows>(
         &self,
+        layer: Layer,
         sequence: &mut Sequence,
         rows: &R,
-        scores: &mut Vec<i32>,
+        scratch: &mut Scratch,
         mut own: impl FnMut(usize, &mut Vec<i32>),
     ) {
+        let Scratch { scores, candidates, keys } = scratch;
         for at in sequence.places() {
-            let candidates = self.tags_of(&sequence.words[at]);
-            if let Some(&[only]) = candidates {
-                sequence.tags[at] = only;
+            if layer == Layer::Tags && sequence.sure[at] {
+                sequence.decided[layer as usize][at] = sequence.decided[Layer::Guesses as usize][at];
                 continue;
             }
-            own(at, scores);
-            self.score_tag(sequence, at, |key| rows.add(key, scores));
-            sequence.tags[at] = best_of(candidates, scores);
+            let tag = sequence.decided[Layer::Tags as usize][at];
+            self.candidates(layer, &sequence.words[at], tag, candidates);
+            let chosen = if let [only] = candidates[..] {
+                only
+            } else {
+                own(at, scores);
+                keys.clear();
+                self.context(layer, sequence, at, keys);
+                rows.add_all(keys, scores);
+                best_of(candidates, scores)
+            };
+            if layer == Layer::Guesses {
+                sequence.sure[at] =
+                    candidates.len() == 1 || is_sure(chosen, candidates, scores, SURE * R::UNIT);
+            }
+            sequence.decided[layer as usize][at] = chosen;
         }
     }
+}
 
-    /// Chooses the readings of a tagged sequence from left to right.
-    pub(super) fn read<R: Rows>(
-        &self,
-        sequence: &mut Sequence,
-        rows: &R,
-        scores: &mut Vec<i32>,
-        candidates: &mut Vec<u16>,
-        mut own: impl FnMut(usize, &mut Vec<i32>),
-    ) {
-        for at in sequence.places() {
-            self.readings_of(&sequence.words[at], sequence.tags[at], candidates);
-            if let [only] = candidates[..] {
-                sequence.readings[at] = only;
-                continue;
-            }
-            own(at, scores);
-            self.score_reading(sequence, at, |key| rows.add(key, scores));
-            sequence.readings[at] = best_of(Some(candidates), scores);
-        }
+/// Memory for the decisions of a layer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scratch {
+    pub(super) scores: Vec<i32>,
+    pub(super) candidates: Vec<u16>,
+    pub(super) keys: Vec<u32>,
+}
+
+/// Is a guess so far ahead of all others that it need not be looked at again?
+fn is_sure(chosen: u16, candidates: &[u16], scores: &[i32], lead: i32) -> bool {
+    let least = scores[usize::from(chosen)] - lead;
+    candidates.iter().all(|&label| label == chosen || scores[usize::from(label)] <= least)
+}
+
+/// How words use capitals: all, most or none of them, or here and there.
+fn case_of(words: &[Word]) -> u32 {
+    let count = |kinds: &[u8]| words.iter().filter(|word| kinds.contains(&word.capital)).count();
+    let (lower, title, upper) = (count(&[0]), count(&[3, 5]), count(&[2, 4]));
+    match () {
+        () if lower + title + upper == 0 => 0,
+        () if upper > lower + title => 1,
+        () if lower == 0 => 2,
+        () if title > lower => 3,
+        () if title + upper == 0 => 4,
+        () => 5,
     }
 }
 
 /// The candidate with the highest score; of equals the first.
 #[inline]
-pub(super) fn best_of(candidates: Option<&[u16]>, scores: &[i32]) -> u16 {
+pub(super) fn best_of(candidates: &[u16], scores: &[i32]) -> u16 {
     let mut best = (i32::MIN, 0);
-    match candidates {
-        Some(candidates) => {
-            for &label in candidates {
-                if scores[usize::from(label)] > best.0 {
-                    best = (scores[usize::from(label)], label);
-                }
-            }
-        }
-        None => {
-            for (label, &score) in scores.iter().enumerate() {
-                if score > best.0 {
-                    best = (score, label as u16);
-                }
-            }
+    for &label in candidates {
+        if scores[usize::from(label)] > best.0 {
+            best = (scores[usize::from(label)], label);
         }
     }
     best.1

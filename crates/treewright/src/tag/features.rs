@@ -6,10 +6,18 @@ use super::words::Word;
 /// So many words on each side are looked at; arrays of words have as many edges around them.
 pub(super) const REACH: usize = 2;
 
-/// Features of the first layer that no tag enters. `words[at]` is the word; its neighbours are there.
+/// Features of guesses: the words around, and the guesses on the left.
 #[inline]
-pub(super) fn context(words: &[Word], at: usize, has_classes: bool, mut add: impl FnMut(u32)) {
+pub(super) fn guess(
+    words: &[Word],
+    guesses: &[u16],
+    case: u32,
+    at: usize,
+    has_classes: bool,
+    mut add: impl FnMut(u32),
+) {
     let [p2, p1, w, n1, n2] = std::array::from_fn(|i| &words[at + i - REACH]);
+    let [t1, t2] = [1, 2].map(|back| u32::from(guesses[at - back]));
     let first = u32::from(p1.form == Word::EDGE.form);
     let mut f = |template: u32, a: u32, b: u32, c: u32| add(feature(template, a, b, c));
     f(32, first, w.shape, 0);
@@ -35,6 +43,11 @@ pub(super) fn context(words: &[Word], at: usize, has_classes: bool, mut add: imp
     f(52, w.suffix2, p1.folded, 0);
     f(53, w.suffix2, n1.folded, 0);
     f(54, n1.folded, n2.folded, 0);
+    let case = case << 4 | u32::from(w.capital) << 1 | first;
+    f(80, case, 0, 0);
+    f(81, case, w.tags, 0);
+    f(82, case, w.suffix3, 0);
+    f(83, case, u32::from(p1.capital) << 4 | u32::from(n1.capital), 0);
     if has_classes {
         let [[_, pf2], [pc1, pf1], [wc, wf], [nc1, nf1], [_, nf2]] =
             [p2, p1, w, n1, n2].map(|word| word.clusters.map(u32::from));
@@ -46,14 +59,8 @@ pub(super) fn context(words: &[Word], at: usize, has_classes: bool, mut add: imp
         f(60, pf1, wf, 0);
         f(61, pc1, wc, nc1);
         f(62, w.tags, nf1, 0);
+        f(77, t1, wf, 0);
     }
-}
-
-/// Features of the first layer with the tags before the word.
-#[inline]
-pub(super) fn history(words: &[Word], at: usize, t1: u32, t2: u32, mut add: impl FnMut(u32)) {
-    let [p2, p1, w, n1, _] = std::array::from_fn(|i| &words[at + i - REACH]);
-    let mut f = |template: u32, a: u32, b: u32, c: u32| add(feature(template, a, b, c));
     f(64, t1, 0, 0);
     f(65, t2, 0, 0);
     f(66, t1, t2, 0);
@@ -67,15 +74,59 @@ pub(super) fn history(words: &[Word], at: usize, t1: u32, t2: u32, mut add: impl
     f(74, t1, p1.folded, 0);
     f(75, t2, p2.folded, t1);
     f(76, t1, w.shape, 0);
-    f(77, t1, u32::from(w.clusters[1]), 0);
     f(78, t1, w.folded, n1.tags);
 }
 
-/// Features of the second layer: `tags[at]` is the word's tag, with those of its neighbours around it.
+/// Features of tags: the guesses for the word and those on its right, the tags on its left, and a few words.
 #[inline]
-pub(super) fn second(words: &[Word], tags: &[u16], at: usize, r1: u32, r2: u32, mut add: impl FnMut(u32)) {
+pub(super) fn tag(words: &[Word], guesses: &[u16], tags: &[u16], at: usize, mut add: impl FnMut(u32)) {
+    let [p2, p1, w, n1, n2] = std::array::from_fn(|i| &words[at + i - REACH]);
+    let [t1, t2] = [1, 2].map(|back| u32::from(tags[at - back]));
+    let [g0, g1, g2] = std::array::from_fn(|i| u32::from(guesses[at + i]));
+    let first = u32::from(p1.form == Word::EDGE.form);
+    let mut f = |template: u32, a: u32, b: u32, c: u32| add(feature(template, a, b, c));
+    f(33, first, w.tags, w.shape);
+    f(34, p1.folded, 0, 0);
+    f(35, n1.folded, 0, 0);
+    f(38, p1.folded, w.folded, 0);
+    f(39, w.folded, n1.folded, 0);
+    f(44, n1.tags, n2.tags, 0);
+    f(45, w.tags, n1.tags, 0);
+    f(47, w.suffix3, n1.tags, 0);
+    f(49, p1.shape, w.shape, n1.shape);
+    f(66, t1, t2, 0);
+    f(67, t1, w.folded, 0);
+    f(70, t1, w.suffix3, 0);
+    f(72, t1, w.tags, n1.tags);
+    f(75, t2, p2.folded, t1);
+    f(128, g1, 0, 0);
+    f(129, g2, 0, 0);
+    f(130, g1, g2, 0);
+    f(131, t1, g1, 0);
+    f(132, t1, g1, w.folded);
+    f(133, g1, w.folded, 0);
+    f(134, g1, w.tags, 0);
+    f(135, g1, n1.folded, 0);
+    f(136, g0, 0, 0);
+    f(137, g0, g1, t1);
+    f(138, g1, g2, w.folded);
+    f(139, t1, t2, g1);
+    f(140, w.suffix3, g1, 0);
+    f(141, g1, g2, t1);
+    f(142, w.tags, t1, g1);
+    f(143, p1.folded, w.tags, g1);
+    f(144, g0, t1, 0);
+    f(145, g0, g1, g2);
+    f(146, g0, w.folded, 0);
+    f(147, g0, w.tags, g1);
+}
+
+/// Features of readings: all tags are known, and the readings on the left.
+#[inline]
+pub(super) fn reading(words: &[Word], tags: &[u16], readings: &[u16], at: usize, mut add: impl FnMut(u32)) {
     let [p2, p1, w, n1, n2] = std::array::from_fn(|i| &words[at + i - REACH]);
     let [tp2, tp1, _, tn1, tn2] = std::array::from_fn(|i| u32::from(tags[at + i - REACH]));
+    let [r1, r2] = [1, 2].map(|back| u32::from(readings[at - back]));
     let mut f = |template: u32, a: u32, b: u32, c: u32| add(feature(template, a, b, c));
     f(96, tp1, 0, 0);
     f(97, tn1, 0, 0);

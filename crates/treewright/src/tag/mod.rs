@@ -1,15 +1,15 @@
 //! Tagging: from bare words to UPOS, XPOS and FEATS, or to the one tag of a constituent treebank.
 //!
-//! Which columns there are is learnt from the training data. Two layers of averaged perceptrons go over a sentence from
-//! left to right: the first chooses a tag for each word, the second one of the readings with that tag (`labels.rs` says
-//! what these are). A dictionary limits what frequent words can be; unknown words are judged by their prefixes,
+//! Which columns there are is learnt from the training data. Three layers of averaged perceptrons go over a sentence
+//! from left to right: the first guesses a tag for each word, the second chooses the tags with the guesses on the right,
+//! the third one of the readings with that tag (`labels.rs` says what these are). A dictionary limits what frequent words can be; unknown words are judged by their prefixes,
 //! suffixes and shape, by their neighbours, and by classes made from word vectors where there are any.
 //!
 //! ```
 //! use treewright::tag::{TagConfig, Tagger};
 //! use treewright::Sentence;
 //!
-//! let train = [Sentence::from_tagged([("she", "PRON"), ("sleeps", "VERB")])];
+//! let train = vec![Sentence::from_tagged([("she", "PRON"), ("sleeps", "VERB")]); 4];
 //! let tagger = Tagger::train(&train, &[], &TagConfig::default(), &mut |_| ())?;
 //! let mut sentence = Sentence::from_tagged([("she", ""), ("sleeps", "")]);
 //! tagger.worker().tag(&mut sentence);
@@ -39,6 +39,7 @@ pub use worker::TaggerWorker;
 use crate::error::Result;
 use crate::sentence::Sentence;
 use bytes::{Reader, Writer, damaged};
+use decode::{Layer, N_LAYERS};
 use labels::Labels;
 use lexicon::Lexicon;
 use weights::Frozen;
@@ -56,6 +57,8 @@ pub struct TagConfig {
     pub trust_tags: u8,
     /// The same for the readings (XPOS, FEATS) within a tag.
     pub trust_readings: u8,
+    /// In training each feature is overlooked this often, so that none is relied on alone.
+    pub dropout: f64,
     /// Features changed fewer times in training are left out of the tagger.
     pub min_updates: u32,
     /// Weights smaller than this (an update is 1, the average counts) are left out.
@@ -70,8 +73,9 @@ impl Default for TagConfig {
             classes: None,
             trust_tags: 5,
             trust_readings: 3,
-            min_updates: 2,
-            least_weight: 0.05,
+            dropout: 0.3,
+            min_updates: 3,
+            least_weight: 0.1,
         }
     }
 }
@@ -81,7 +85,7 @@ impl Default for TagConfig {
 pub enum Progress {
     /// An epoch of a layer is over.
     Epoch {
-        /// `tags` or `readings`.
+        /// `guesses`, `tags` or `readings`.
         layer: &'static str,
         /// Its number, from 1.
         epoch: usize,
@@ -107,8 +111,7 @@ pub struct Tagger {
     labels: Labels,
     lexicon: Lexicon,
     classes: WordClasses,
-    first: Frozen,
-    second: Frozen,
+    layers: [Frozen; N_LAYERS],
     trust_tags: u8,
     trust_readings: u8,
 }
@@ -143,14 +146,15 @@ impl Tagger {
 
     /// A line for people about what is in it.
     pub fn summary(&self) -> String {
+        let list = |count: fn(&Frozen) -> usize| {
+            self.layers.each_ref().map(|rows| count(rows).to_string()).join(" + ")
+        };
         format!(
-            "{} tags, {} readings, {} + {} features, {} + {} weights, {} words with classes",
+            "{} tags, {} readings, {} features, {} weights, {} words with classes",
             self.labels.n_tags(),
             self.labels.n_readings(),
-            self.first.n_features(),
-            self.second.n_features(),
-            self.first.n_weights(),
-            self.second.n_weights(),
+            list(Frozen::n_features),
+            list(Frozen::n_weights),
             self.classes.len()
         )
     }
@@ -163,8 +167,7 @@ impl Tagger {
         self.labels.to_bytes(&mut out);
         self.lexicon.to_bytes(&mut out);
         self.classes.to_bytes(&mut out);
-        self.first.to_bytes(&mut out);
-        self.second.to_bytes(&mut out);
+        self.layers.iter().for_each(|rows| rows.to_bytes(&mut out));
         let checksum = crc32fast::hash(&out.0);
         out.0.extend_from_slice(&checksum.to_le_bytes());
         out.0
@@ -198,12 +201,12 @@ impl Tagger {
         }
         let lexicon = Lexicon::from_bytes(&mut input, &labels)?;
         let classes = WordClasses::from_bytes(&mut input)?;
-        let first = Frozen::from_bytes(&mut input, labels.n_tags())?;
-        let second = Frozen::from_bytes(&mut input, labels.n_readings())?;
+        let mut layer = |layer: Layer| Frozen::from_bytes(&mut input, layer.n_labels(&labels));
+        let layers = [layer(Layer::Guesses)?, layer(Layer::Tags)?, layer(Layer::Readings)?];
         if !input.is_empty() {
             return Err(damaged("there is something behind its end"));
         }
-        Ok(Tagger { labels, lexicon, classes, first, second, trust_tags, trust_readings })
+        Ok(Tagger { labels, lexicon, classes, layers, trust_tags, trust_readings })
     }
 }
 

@@ -44,11 +44,12 @@ fn tagged(mut worker: TaggerWorker<'_>, sentences: &[Sentence]) -> Vec<Sentence>
     tagged
 }
 
-/// The tagger learns its training data: at least this share of the tokens is wholly right.
+/// The tagger learns its training data: at least this share of the tokens is wholly right. It is given twice, for of a
+/// word that occurs once only its looks are learnt.
 #[track_caller]
 fn check_learns(text: &str, columns: [bool; 3], least: f64) {
     let train = read(text);
-    let tagger = trained(&train, &TagConfig::default());
+    let tagger = trained(&[&train[..]; 2].concat(), &TagConfig::default());
     assert_eq!(tagger.columns(), columns);
     let predicted = tagged(tagger.worker(), &train);
     let pairs = train.iter().zip(&predicted).flat_map(|(gold, ours)| gold.tokens.iter().zip(&ours.tokens));
@@ -63,15 +64,16 @@ fn check_learns(text: &str, columns: [bool; 3], least: f64) {
 
 #[test]
 fn it_learns_every_kind_of_treebank() {
-    check_learns(ENGLISH, [true; 3], 0.7);
-    check_learns(GREEK, [true, true, false], 0.7);
-    check_learns(DUTCH, [true, false, true], 0.7);
-    check_learns(CRAFT, [true, false, false], 0.7);
+    check_learns(ENGLISH, [true; 3], 0.95);
+    check_learns(GREEK, [true, true, false], 0.95);
+    check_learns(DUTCH, [true, false, true], 0.95);
+    check_learns(CRAFT, [true, false, false], 0.95);
 }
 
 #[test]
 fn columns_that_are_not_predicted_stay_as_they_are() {
-    let tagger = trained(&[Sentence::from_tagged([("a", "DET"), ("b", "NOUN")])], &TagConfig::default());
+    let train = vec![Sentence::from_tagged([("a", "DET"), ("b", "NOUN")]); 4];
+    let tagger = trained(&train, &TagConfig::default());
     let mut sentence = Sentence::from_tagged([("a", "X")]);
     sentence.tokens[0].xpos = "kept".into();
     sentence.tokens[0].lemma = "kept too".into();

@@ -1,7 +1,7 @@
 //! Training: an averaged perceptron for each layer, which learns from its own decisions on the left.
 
 use super::classes::WordClasses;
-use super::decode::{Layer, Sequence, Setting, best_of};
+use super::decode::{Layer, Scratch, Sequence, Setting, best_of};
 use super::labels::Labels;
 use super::lexicon::{Counts, Entry, Lexicon};
 use super::weights::{Frozen, Learning, Rows};
@@ -25,25 +25,6 @@ struct Example {
 impl Example {
     fn own(&self, i: usize) -> &[u32] {
         &self.keys[self.starts[i]..self.starts[i + 1]]
-    }
-
-    /// Puts the scores of a word on its own into `scores`.
-    fn score_own<R: Rows>(
-        &self,
-        layer: Layer,
-        setting: &Setting<'_>,
-        i: usize,
-        rows: &R,
-        scores: &mut Vec<i32>,
-    ) {
-        scores.resize(layer.n_labels(setting.labels), 0);
-        setting.score_own(
-            layer,
-            &self.sequence.words[self.sequence.places().start + i],
-            self.own(i),
-            rows,
-            scores,
-        );
     }
 }
 
@@ -77,75 +58,67 @@ fn learn(
     setting: &Setting<'_>,
     example: &mut Example,
     learning: &mut Learning,
-    scratch: &mut (Vec<i32>, Vec<u16>, Vec<u32>),
+    dropout: f64,
+    rng: &mut Rng,
+    scratch: &mut Scratch,
 ) -> (u64, u64) {
-    let (scores, candidates, keys) = scratch;
+    let Scratch { scores, candidates, keys } = scratch;
     let (mut errors, mut of) = (0, 0);
+    scores.resize(layer.n_labels(setting.labels), 0);
     for (i, at) in example.sequence.places().enumerate() {
         let Some(gold) = example.gold[i] else { continue };
-        let word = example.sequence.words[at];
         let gold_tag = setting.labels.tag_of(gold);
-        let gold = match layer {
-            Layer::Tags => {
-                candidates.clear();
-                match setting.tags_of(&word) {
-                    Some(tags) => candidates.extend_from_slice(tags),
-                    None => candidates.extend(0..setting.labels.n_tags() as u16),
-                }
-                gold_tag
-            }
-            Layer::Readings => {
-                setting.readings_of(&word, gold_tag, candidates);
-                gold
-            }
-        };
+        let gold = if layer == Layer::Readings { gold } else { gold_tag };
+        setting.candidates(layer, &example.sequence.words[at], gold_tag, candidates);
         let mut chosen = candidates[0];
         // Where the dictionary leaves no choice there is nothing to learn.
         if candidates.len() > 1 {
             learning.tick();
             of += 1;
-            example.score_own(layer, setting, i, learning, scores);
             keys.clear();
-            match layer {
-                Layer::Tags => setting.score_tag(&example.sequence, at, |key| keys.push(key)),
-                Layer::Readings => setting.score_reading(&example.sequence, at, |key| keys.push(key)),
-            }
-            keys.iter().for_each(|&key| learning.add(key, scores));
-            chosen = best_of(Some(candidates), scores);
+            keys.extend_from_slice(example.own(i));
+            setting.context(layer, &example.sequence, at, keys);
+            keys.retain(|_| rng.unit() >= dropout);
+            scores.fill(0);
+            learning.add_all(keys, scores);
+            chosen = best_of(candidates, scores);
             if chosen != gold {
                 errors += 1;
                 if candidates.contains(&gold) {
-                    let own = &example.keys[example.starts[i]..example.starts[i + 1]];
-                    own.iter().chain(&*keys).for_each(|&key| learning.update(key, gold, chosen));
+                    keys.iter().for_each(|&key| learning.update(key, gold, chosen));
                 }
             }
         }
-        match layer {
-            Layer::Tags => example.sequence.tags[at] = chosen,
-            Layer::Readings => example.sequence.readings[at] = chosen,
-        }
+        example.sequence.decided[layer as usize][at] = chosen;
     }
     (errors, of)
 }
 
-/// The share of right tags, or of right readings where the tag is given, in percent.
-fn accuracy(layer: Layer, setting: &Setting<'_>, examples: &[Example], rows: &Frozen) -> Option<f64> {
-    let (mut scores, mut candidates) = (Vec::new(), Vec::new());
+/// Decides a layer for all examples.
+fn decide(layer: Layer, setting: &Setting<'_>, examples: &mut [Example], rows: &Frozen) {
+    let mut scratch = Scratch::default();
+    for example in examples {
+        let mut sequence = std::mem::take(&mut example.sequence);
+        let first = sequence.places().start;
+        let words = sequence.words.clone();
+        setting.decide(layer, &mut sequence, rows, &mut scratch, |at, scores| {
+            scores.resize(layer.n_labels(setting.labels), 0);
+            setting.score_own(layer, &words[at], example.own(at - first), rows, scores);
+        });
+        example.sequence = sequence;
+    }
+}
+
+/// The share of right decisions of a layer, in percent.
+fn accuracy(layer: Layer, setting: &Setting<'_>, examples: &[Example]) -> Option<f64> {
     let (mut right, mut all) = (0u64, 0u64);
     for example in examples {
-        let mut sequence = example.sequence.clone();
-        let first = sequence.places().start;
-        let own =
-            |at: usize, scores: &mut Vec<i32>| example.score_own(layer, setting, at - first, rows, scores);
-        match layer {
-            Layer::Tags => setting.tag(&mut sequence, rows, &mut scores, own),
-            Layer::Readings => setting.read(&mut sequence, rows, &mut scores, &mut candidates, own),
-        }
-        for (at, gold) in sequence.places().zip(&example.gold) {
+        for (at, gold) in example.sequence.places().zip(&example.gold) {
+            let decided = example.sequence.decided[layer as usize][at];
             all += 1;
             right += u64::from(gold.is_some_and(|gold| match layer {
-                Layer::Tags => sequence.tags[at] == setting.labels.tag_of(gold),
-                Layer::Readings => sequence.readings[at] == gold,
+                Layer::Guesses | Layer::Tags => decided == setting.labels.tag_of(gold),
+                Layer::Readings => decided == gold,
             }));
         }
     }
@@ -158,35 +131,51 @@ fn train_layer(
     config: &TagConfig,
     setting: &Setting<'_>,
     train: &mut [Example],
-    dev: &[Example],
+    dev: &mut [Example],
     log: &mut dyn FnMut(&Progress),
 ) -> Frozen {
     let n_labels = layer.n_labels(setting.labels);
     let mut learning = Learning::default();
     let mut best: Option<(f64, Frozen)> = None;
-    let mut scratch = (Vec::new(), Vec::new(), Vec::new());
+    let mut scratch = Scratch::default();
+    let mut guesses = Vec::new();
     for epoch in 1..=config.epochs {
+        let mut rng = Rng::new(config.seed.wrapping_add((epoch as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)));
         let mut order: Vec<usize> = (0..train.len()).collect();
-        Rng::new(config.seed.wrapping_add((epoch as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)))
-            .shuffle(&mut order);
+        rng.shuffle(&mut order);
         let (mut errors, mut of) = (0, 0);
         for i in order {
-            let counts = learn(layer, setting, &mut train[i], &mut learning, &mut scratch);
+            let example = &mut train[i];
+            let counts =
+                learn(layer, setting, example, &mut learning, config.dropout, &mut rng, &mut scratch);
             errors += counts.0;
             of += counts.1;
         }
-        let is_last = epoch == config.epochs;
+        // Later guesses for sentences often seen would be better than those for new sentences can be. In the second
+        // epoch, with features left out, they are about as good.
+        if layer == Layer::Guesses && epoch <= 2 {
+            guesses = train.iter().map(|example| example.sequence.decided[layer as usize].clone()).collect();
+        }
         let mut score = None;
-        if is_last || !dev.is_empty() {
+        if epoch == config.epochs || !dev.is_empty() {
             let frozen = learning.frozen(n_labels, config.min_updates, config.least_weight);
-            score = accuracy(layer, setting, dev, &frozen);
-            if best.as_ref().is_none_or(|(highest, _)| score.unwrap_or(f64::MAX) > *highest) {
+            decide(layer, setting, dev, &frozen);
+            score = accuracy(layer, setting, dev);
+            if best.as_ref().is_none_or(|(highest, _)| score.is_none_or(|score| score > *highest)) {
                 best = Some((score.unwrap_or(0.0), frozen));
             }
         }
         log(&Progress::Epoch { layer: layer.name(), epoch, errors, of, dev: score });
     }
-    best.map_or_else(|| learning.frozen(n_labels, 1, 0.0), |(_, frozen)| frozen)
+    let (_, frozen) = best.expect("there is an epoch");
+    if layer == Layer::Guesses {
+        train
+            .iter_mut()
+            .zip(guesses)
+            .for_each(|(example, guess)| example.sequence.decided[layer as usize] = guess);
+    }
+    decide(layer, setting, dev, &frozen);
+    frozen
 }
 
 /// See [`Tagger::train`].
@@ -245,17 +234,23 @@ pub(super) fn train(
         trust_tags: config.trust_tags,
         trust_readings: config.trust_readings,
     };
-    let first = train_layer(Layer::Tags, config, &setting, &mut train_examples, &dev_examples, log);
-    let mut second = Learning::default().frozen(labels.n_readings(), 0, 0.0);
-    if labels.has_second_layer() {
-        for example in train_examples.iter_mut().chain(&mut dev_examples) {
-            for (at, gold) in example.sequence.places().zip(&example.gold) {
-                example.sequence.tags[at] = gold.map_or(0, |gold| labels.tag_of(gold));
+    let mut layer = |layer: Layer| {
+        if layer == Layer::Readings {
+            if !labels.has_second_layer() {
+                return Learning::default().frozen(labels.n_readings(), 0, 0.0);
+            }
+            // Readings are learnt, and measured, with the right tags.
+            for example in train_examples.iter_mut().chain(&mut dev_examples) {
+                for (at, gold) in example.sequence.places().zip(&example.gold) {
+                    example.sequence.decided[Layer::Tags as usize][at] =
+                        gold.map_or(0, |gold| labels.tag_of(gold));
+                }
             }
         }
-        second = train_layer(Layer::Readings, config, &setting, &mut train_examples, &dev_examples, log);
-    }
+        train_layer(layer, config, &setting, &mut train_examples, &mut dev_examples, log)
+    };
+    let layers = Layer::ALL.map(&mut layer);
     lexicon.classes.truncate(n_classes);
     let (trust_tags, trust_readings) = (config.trust_tags, config.trust_readings);
-    Ok(Tagger { labels, lexicon, classes, first, second, trust_tags, trust_readings })
+    Ok(Tagger { labels, lexicon, classes, layers, trust_tags, trust_readings })
 }

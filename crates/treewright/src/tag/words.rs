@@ -10,6 +10,9 @@ const FOLDED: u64 = 2;
 
 /// The longest prefix and suffix that features see, in characters.
 const LONGEST_AFFIX: usize = 5;
+/// The longest ending that is taken off to find a word inside a word, and the shortest such word, in characters.
+const LONGEST_ENDING: usize = 4;
+const SHORTEST_PART: usize = 3;
 /// More of a word than this is not looked at: features of a word of a megabyte would not mean anything.
 const MOST_BYTES: usize = 256;
 
@@ -26,6 +29,8 @@ pub(super) struct Word {
     /// The set of readings it was seen with.
     pub(super) readings: u32,
     pub(super) clusters: [u16; 2],
+    /// How it uses capitals, as in `flags`; 7 without letters.
+    pub(super) capital: u8,
     /// The dictionary's entry: as written, or else folded.
     pub(super) entry: Option<Entry>,
     /// Was the entry found as written?
@@ -43,6 +48,7 @@ impl Word {
         tags: 2,
         readings: 2,
         clusters: [u16::MAX; 2],
+        capital: 7,
         entry: None,
         exact: false,
     };
@@ -131,6 +137,7 @@ impl Analyser {
             tags: tags_key(entry) ^ u32::from(exact.is_none()),
             readings: readings_key(entry),
             clusters,
+            capital: if form.chars().any(char::is_alphabetic) { (flags & 7) as u8 } else { 7 },
             entry,
             exact: exact.is_some(),
         };
@@ -167,6 +174,21 @@ impl Analyser {
             add(20, fine, tags_key(folded));
         }
         add(21, n.min(12) as u32, capital);
+        // The word without its last characters, and its last part on its own, may be words: "strike" in "strikes".
+        let stem = (1..=LONGEST_ENDING).take_while(|k| k + SHORTEST_PART <= n).find_map(|k| {
+            let entry = lexicon.get(key(FOLDED, &self.folded[..self.starts[n - k]]))?;
+            Some((entry, k))
+        });
+        if let Some((entry, k)) = stem {
+            add(24, tags_key(Some(entry)), suffix(k));
+            add(25, tags_key(Some(entry)), k as u32);
+        }
+        let tail = (1..n.saturating_sub(SHORTEST_PART - 1))
+            .find_map(|from| lexicon.get(key(FOLDED, &self.folded[self.starts[from]..])));
+        if tail.is_some() {
+            add(26, tags_key(tail), capital);
+            add(27, readings_key(tail), 0);
+        }
         word
     }
 }

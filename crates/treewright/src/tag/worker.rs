@@ -1,7 +1,7 @@
 //! Tagging sentences with a trained tagger: scratch memory, and what is known of words seen lately.
 
 use super::Tagger;
-use super::decode::{Layer, Sequence, Setting};
+use super::decode::{Layer, N_LAYERS, Scratch, Sequence, Setting};
 use super::hash;
 use super::labels::N_COLUMNS;
 use super::words::{Analyser, Word};
@@ -33,16 +33,14 @@ pub struct TaggerWorker<'a> {
     tagger: &'a Tagger,
     cache: Cache<'a>,
     sequence: Sequence,
-    scores: Vec<i32>,
-    candidates: Vec<u16>,
+    scratch: Scratch,
 }
 
 /// Words seen lately: each has one possible place, given by its hash, and puts out the word that was there.
 struct Cache<'a> {
     tagger: &'a Tagger,
     known: Vec<Known>,
-    first: OwnRows,
-    second: OwnRows,
+    own: [OwnRows; N_LAYERS],
     analyser: Analyser,
     keys: Vec<u32>,
 }
@@ -55,8 +53,7 @@ impl Cache<'_> {
         if !self.known[place].taken || self.known[place].form != *form {
             let word = self.analyse(form);
             self.known[place] = Known { form: form.clone(), word, taken: true };
-            self.first.filled[place] = false;
-            self.second.filled[place] = false;
+            self.own.iter_mut().for_each(|own| own.filled[place] = false);
         }
         place
     }
@@ -72,21 +69,21 @@ impl Cache<'_> {
     /// The scores that a form has on its own, in one of the layers.
     fn own(&mut self, setting: &Setting<'_>, layer: Layer, form: &Str, scores: &mut Vec<i32>) {
         let place = self.place(form);
-        let is_filled = match layer {
-            Layer::Tags => self.first.filled[place],
-            Layer::Readings => self.second.filled[place],
-        };
+        let is_filled = self.own[layer as usize].filled[place];
         if !is_filled {
             // The features were not kept when the word came in: most words never need this.
             self.analyse(form);
         }
-        let (own, rows) = match layer {
-            Layer::Tags => (&mut self.first, &self.tagger.first),
-            Layer::Readings => (&mut self.second, &self.tagger.second),
-        };
+        let own = &mut self.own[layer as usize];
         let row = &mut own.rows[place * own.n_labels..][..own.n_labels];
         if !is_filled {
-            setting.score_own(layer, &self.known[place].word, &self.keys, rows, row);
+            setting.score_own(
+                layer,
+                &self.known[place].word,
+                &self.keys,
+                &self.tagger.layers[layer as usize],
+                row,
+            );
             own.filled[place] = true;
         }
         scores.clear();
@@ -101,9 +98,12 @@ impl<'a> TaggerWorker<'a> {
 
     /// A worker whose cache takes about so many bytes.
     pub(super) fn with_cache(tagger: &'a Tagger, bytes: usize) -> Self {
-        let (n_tags, n_readings) = (tagger.labels.n_tags(), tagger.labels.n_readings());
-        let n_readings = if tagger.labels.has_second_layer() { n_readings } else { 0 };
-        let n_words = (bytes / (4 * (n_tags + n_readings))).clamp(64, MOST_WORDS).next_power_of_two();
+        let labels = &tagger.labels;
+        let widths = Layer::ALL.map(|layer| match layer {
+            Layer::Readings if !labels.has_second_layer() => 0,
+            _ => layer.n_labels(labels),
+        });
+        let n_words = (bytes / (4 * widths.iter().sum::<usize>())).clamp(64, MOST_WORDS).next_power_of_two();
         let own = |n_labels: usize| OwnRows {
             n_labels,
             rows: vec![0; n_words * n_labels],
@@ -114,21 +114,19 @@ impl<'a> TaggerWorker<'a> {
             cache: Cache {
                 tagger,
                 known: vec![Known::default(); n_words],
-                first: own(n_tags),
-                second: own(n_readings),
+                own: widths.map(own),
                 analyser: Analyser::default(),
                 keys: Vec::new(),
             },
             sequence: Sequence::default(),
-            scores: Vec::new(),
-            candidates: Vec::new(),
+            scratch: Scratch::default(),
         }
     }
 
     /// Fills the columns that the tagger knows, whatever they held; leaves everything else as it is.
     pub fn tag(&mut self, sentence: &mut Sentence) {
-        let TaggerWorker { tagger, cache, sequence, scores, candidates } = self;
-        let Tagger { labels, lexicon, first, second, .. } = tagger;
+        let TaggerWorker { tagger, cache, sequence, scratch } = self;
+        let Tagger { labels, lexicon, layers, .. } = tagger;
         let setting = Setting {
             labels,
             lexicon,
@@ -144,14 +142,14 @@ impl<'a> TaggerWorker<'a> {
         }
         sequence.finish();
         let tokens = &sentence.tokens;
-        setting.tag(sequence, first, scores, |at, scores| {
-            cache.own(&setting, Layer::Tags, &tokens[at - start].form, scores);
-        });
-        setting.read(sequence, second, scores, candidates, |at, scores| {
-            cache.own(&setting, Layer::Readings, &tokens[at - start].form, scores);
-        });
+        for layer in Layer::ALL {
+            setting.decide(layer, sequence, &layers[layer as usize], scratch, |at, scores| {
+                cache.own(&setting, layer, &tokens[at - start].form, scores);
+            });
+        }
+        let readings = &sequence.decided[Layer::Readings as usize];
         for (at, token) in sequence.places().zip(&mut sentence.tokens) {
-            labels.write(sequence.readings[at], token);
+            labels.write(readings[at], token);
         }
     }
 }
