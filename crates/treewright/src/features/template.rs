@@ -250,6 +250,7 @@ shipped! {
     "top-down" = ["top_down"];
     "in-order" = ["in_order"];
     "dependency" = ["dependency"];
+    "dependency-fast" = ["dependency_fast"];
     "dependency-rich" = ["dependency_rich"];
 }
 

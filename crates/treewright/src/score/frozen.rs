@@ -197,8 +197,12 @@ impl FrozenWeights {
             let is_row = place as usize & MOST_PAIRS == 0;
             let start = (place >> COUNT_BITS) as usize;
             kernel::prefetch(words, start);
-            for line in 1..=further {
-                kernel::prefetch(words, start + line * LINE * usize::from(is_row));
+            // A row has more lines than the first; for pairs the first is asked for again, which costs nothing.
+            let step = LINE & usize::from(is_row).wrapping_neg();
+            let mut line = start;
+            for _ in 0..further {
+                line = line.wrapping_add(step);
+                kernel::prefetch(words, line);
             }
             found.rows[n_rows] = start as u32;
             n_rows += usize::from(is_there & is_row);
