@@ -8,6 +8,7 @@ import datetime
 import hashlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -188,10 +189,10 @@ def command_line(args, placeholders):
         if option in ("--binary", "--out"):
             skip = not value
             continue
-        if value:
-            shown.append(f"{option}={replaced.get(value, value)}")
+        if value and option.startswith("--"):
+            shown.append(shlex.quote(f"{option}={replaced.get(value, value)}"))
         else:
-            shown.append(replaced.get(word, word))
+            shown.append(shlex.quote(replaced.get(word, word)))
     return " ".join(shown)
 
 
