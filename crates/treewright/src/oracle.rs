@@ -43,8 +43,9 @@ pub trait Oracle<S: TransitionSystem>: Clone {
         out: &mut ActionSet,
     );
 
-    /// Takes out of `legal` what training may not even consider in this state (SWAP: only when due, and then alone).
-    /// Trainers and the `oracle` command call it after `legal` and before `optimal`; parsing never does. What it
+    /// Takes out of `legal` what can be neither right nor followed in training in this state (SWAP: only when due, and
+    /// then alone). Trainers and the `oracle` command call it after `legal` and before `optimal`; parsing never does,
+    /// so a trainer must still learn that what it takes out is wrong. What it
     /// takes out depends on the gold tree and the state, never on the walk.
     fn restrict(&self, _system: &S, _forest: &Forest, _state: &S::State, _legal: &mut ActionSet) {}
 

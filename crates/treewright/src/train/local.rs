@@ -21,14 +21,14 @@ pub(super) fn epoch<S: Registered>(
     log: &mut dyn Log,
 ) -> Result<(u64, u64)> {
     let mut greedy = Greedy::new();
-    let mut good = ActionSet::new(system.n_actions());
+    let mut sets = [ActionSet::new(system.n_actions()), ActionSet::new(system.n_actions())];
     let explore = if epoch > config.explore_after { config.explore } else { 0.0 };
     let mut counts = (0, 0);
     for (done, &i) in order.iter().enumerate() {
         let example = &examples[i];
         let unfit = |why: crate::system::Underivable| Error::new(Code::Underivable, 0, 0, why.to_string());
         let oracle = AnyOracle::new(config.oracle, system, &example.gold).map_err(unfit)?;
-        learn(&mut greedy, system, example, oracle, learner, rng, explore, &mut good, &mut counts);
+        learn(&mut greedy, system, example, oracle, learner, rng, explore, &mut sets, &mut counts);
         log.sentence(epoch, done + 1, order.len());
     }
     Ok(counts)
@@ -44,12 +44,15 @@ fn learn<S: Registered, L: Learner>(
     learner: &mut L,
     rng: &mut Rng,
     explore: f64,
-    good: &mut ActionSet,
+    [good, allowed]: &mut [ActionSet; 2],
     counts: &mut (u64, u64),
 ) {
     greedy.walk(system, learner, &example.sentence, |learner, forest, state, view, rows, legal| {
-        oracle.restrict(system, forest, state, legal);
-        oracle.optimal(system, forest, state, legal, good);
+        // The parser will choose among all legal actions, so that is what it learns to do; only what is right, and
+        // where training goes, is up to the oracle.
+        allowed.clone_from(legal);
+        oracle.restrict(system, forest, state, allowed);
+        oracle.optimal(system, forest, state, allowed, good);
         let predicted = rows.best(0, legal).expect("a state that is not final has a legal action");
         let best_good = rows.best(0, good).expect("an oracle always has an optimal action");
         counts.1 += 1;
@@ -62,6 +65,7 @@ fn learn<S: Registered, L: Learner>(
         let follow = wrong
             && explore > 0.0
             && rng.unit() < explore
+            && allowed.contains(predicted)
             && oracle.may_follow(system, forest, state, predicted);
         let action = if follow { predicted } else { best_good };
         oracle.advance(system, forest, state, action);

@@ -82,6 +82,23 @@ fn bytes(model: &Model) -> Vec<u8> {
     bytes
 }
 
+/// A parser with SWAP must learn when to swap, with either oracle: the sample has crossing arcs.
+#[test]
+fn swaps_are_learnt_with_either_oracle() {
+    let entries = sample("agdt_ancient_greek.conllu");
+    let crossing =
+        |tree: &Option<Tree>| matches!(tree, Some(Tree::Dependency(tree)) if !tree.is_projective());
+    assert!(entries.iter().any(|entry| crossing(&entry.tree)));
+    for oracle in [OracleKind::Static, OracleKind::Dynamic] {
+        let config = TrainConfig { oracle, epochs: 15, ..config("arc-hybrid-swap", Update::Local) };
+        let parser = Parser::new(train(&config, &entries, &[], None, &mut ()).expect("trainable"));
+        let mut worker = parser.worker();
+        let parsed: Vec<bool> =
+            entries.iter().map(|entry| crossing(&worker.parse(&entry.sentence))).collect();
+        assert!(parsed.iter().any(|&crosses| crosses), "{oracle:?}: no tree has crossing arcs");
+    }
+}
+
 #[test]
 fn same_seed_same_bytes_whatever_the_threads() {
     let entries = sample("ud_english_ewt.conllu");
