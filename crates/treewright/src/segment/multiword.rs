@@ -252,7 +252,7 @@ mod tests {
 
     const TOKENS: &str = "do=de+o do=de+o Do=De+o à=a+a nos=em+os nos nos don't=do+n't isn't=is+n't can't=ca+n't \
                           it's=it+'s Bush's=Bush+'s he's=he+'s she's=she+'s let's its cannot=can+not o a os dá-lo=dá+lo \
-                          vê-lo=vê+lo pô-lo=pô+lo";
+                          vê-lo=vê+lo pô-lo=pô+lo dá-la=dá+la vê-la=vê+la pô-la=pô+la gala-la vila-la";
 
     #[track_caller]
     fn check(surface: &str, expected: &str) {
@@ -283,6 +283,8 @@ mod tests {
         check("Clinton's", "Clinton+'s");
         check("fazê-lo", "fazê+lo");
         check("n't", "n't");
+        check("vê-la", "vê+la");
+        check("fazê-la", "fazê-la");
         check("lado", "lado");
     }
 

@@ -198,6 +198,28 @@ fn training_twice_gives_the_same_bytes() {
     assert_eq!(error.code, Code::BadTraining);
 }
 
+/// Whether `go` ends a sentence shows only in the second token behind it.
+#[test]
+fn two_tokens_ahead_are_waited_for() {
+    let sentences: Vec<Sentence> = ["dogs go", "on two", "dogs go on one", "on two", "dogs go"]
+        .iter()
+        .cycle()
+        .take(500)
+        .map(|line| Sentence::from_tagged(line.split(' ').map(|form| (form, ""))))
+        .collect();
+    let segmenter = Segmenter::train(&sentences, &SegmentConfig::default(), &mut |_| {}).unwrap();
+    let text = "dogs go on two dogs go on one dogs go on two";
+    let expected = ["dogs go", "on two", "dogs go on one", "dogs go", "on two"];
+    for size in 1..text.len() {
+        let (mut stream, mut out) = (segmenter.stream(&SegmentOptions::default()), Vec::new());
+        for portion in text.as_bytes().chunks(size) {
+            stream.push(portion, &mut out).unwrap();
+        }
+        stream.finish(&mut out).unwrap();
+        assert_eq!(shown(&out), expected, "portions of {size}");
+    }
+}
+
 /// Text of all sorts: words of the treebank, and whatever else there may be.
 fn any_text() -> impl Strategy<Value = String> {
     let part = prop_oneof![
