@@ -272,7 +272,8 @@ impl AnalyserWorker<'_> {
         if has_tags && self.tagging == Tagging::Missing {
             return;
         }
-        if self.is_penn {
+        // Words that come with tags are written as their treebank writes them already.
+        if self.is_penn && !has_tags {
             penn_escape(sentence);
         }
         if let Some(tagger) = &mut self.tagger {
