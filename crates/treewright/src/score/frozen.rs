@@ -161,7 +161,7 @@ impl FrozenWeights {
 
     #[inline]
     fn first_bucket(key: u64, n_buckets: usize) -> usize {
-        (u64::from((key >> 24) as u32) * n_buckets as u64 >> 32) as usize
+        ((u64::from((key >> 24) as u32) * n_buckets as u64) >> 32) as usize
     }
 
     /// The place of a feature's weights, if the model has it. The number of looks is bounded, so that a damaged table

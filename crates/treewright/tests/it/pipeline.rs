@@ -73,7 +73,7 @@ fn raw_text_becomes_trees_of_either_kind_by_one_file() {
             let mut sentence = sentence.clone();
             match (worker.analyse(&mut sentence), kind) {
                 (Some(Tree::Dependency(tree)), TreeKind::Dependencies) => {
-                    assert_eq!(tree.len(), sentence.len())
+                    assert_eq!(tree.len(), sentence.len());
                 }
                 (Some(Tree::Constituent(tree)), TreeKind::Constituents) => {
                     assert_eq!(tree.n_tokens(), sentence.len());
