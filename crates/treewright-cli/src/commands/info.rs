@@ -35,10 +35,10 @@ pub fn run(args: &InfoArgs) -> Result<ExitCode> {
             print_part(kind, bytes, info.as_ref());
         }
         let mut value = json!({"part": kind.to_string(), "bytes": bytes});
-        if let (Some(info), Value::Object(value)) = (info, &mut value) {
-            if let Value::Object(more) = serde_json::to_value(&info).expect("plain data") {
-                value.extend(more);
-            }
+        if let (Some(info), Value::Object(value)) = (info, &mut value)
+            && let Value::Object(more) = serde_json::to_value(&info).expect("plain data")
+        {
+            value.extend(more);
         }
         values.push(value);
     }
