@@ -249,7 +249,10 @@ impl Analyser {
     pub fn worker(&self, search: Option<Search>, tagging: Tagging) -> AnalyserWorker<'_> {
         let parser = self.parser.as_ref().map(|parser| {
             let worker = parser.worker();
-            search.map_or_else(|| parser.worker(), |search| worker.with_search(search))
+            match search {
+                Some(search) => worker.with_search(search),
+                None => worker,
+            }
         });
         let tagger = self.tagger.as_ref().map(|tagger| tagger.worker());
         AnalyserWorker { tagger, parser, tagging, is_penn: self.is_penn }
