@@ -45,6 +45,9 @@ pub struct TypedModel<S: Registered> {
     pub weights: FrozenWeights,
     /// How it was trained.
     pub config: TrainConfig,
+    /// How far the winners of beam search were behind on their way, for the sentences of the development set: the
+    /// least, what one in hundred did not exceed, and so on to the most; empty if this was not seen.
+    pub lags: Arc<[f32]>,
 }
 
 impl<S: Registered> Clone for TypedModel<S> {
@@ -55,6 +58,7 @@ impl<S: Registered> Clone for TypedModel<S> {
             templates: self.templates.clone(),
             weights: self.weights.clone(),
             config: self.config.clone(),
+            lags: self.lags.clone(),
         }
     }
 }
@@ -63,6 +67,12 @@ impl<S: Registered> TypedModel<S> {
     /// A scorer of its own for one worker.
     pub fn scorer(&self) -> Frozen {
         Frozen::new(self.vocabulary.clone(), &self.templates, self.weights.clone())
+    }
+
+    /// The lag that so many in hundred of the winners for the development set did not exceed.
+    pub fn most_lag(&self, keep: usize) -> f64 {
+        let lag = self.lags.get(keep).filter(|_| keep < 100);
+        lag.map_or(f64::INFINITY, |&lag| f64::from(lag))
     }
 }
 
@@ -106,6 +116,7 @@ impl<S: Registered> AnyModel for TypedModel<S> {
             templates: self.templates.text().to_owned(),
             tables: serde_json::to_value(&*self.system)?,
             vocabulary: (*self.vocabulary).clone(),
+            lags: self.lags.to_vec(),
         })
     }
 
@@ -128,6 +139,8 @@ struct Header {
     /// The system's own tables.
     tables: serde_json::Value,
     vocabulary: Vocabulary,
+    #[serde(default)]
+    lags: Vec<f32>,
 }
 
 /// What a model is, for people and programs.
@@ -279,6 +292,7 @@ impl Model {
                     templates: Arc::new(TemplateSet::parse(&header.templates)?),
                     weights,
                     config: header.config,
+                    lags: header.lags.into(),
                 }))
             }
         }

@@ -295,6 +295,12 @@ impl ActionSet {
         Indices { words: &self.words, at: 0, rest: self.words.first().copied().unwrap_or(0) }
     }
 
+    /// Which of the actions `8 * block..8 * block + 8` are there, as bits.
+    #[inline]
+    pub fn eight(&self, block: usize) -> u8 {
+        self.words.get(block / 8).map_or(0, |word| (word >> (block % 8 * 8)) as u8)
+    }
+
     /// The smallest action.
     pub fn first(&self) -> Option<ActionId> {
         self.iter().next()

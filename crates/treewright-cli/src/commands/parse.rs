@@ -76,6 +76,11 @@ pub struct ParseArgs {
     #[arg(long)]
     beam: Option<usize>,
 
+    /// Drop hypotheses that are further behind than this many in hundred of the winners ever were on the development
+    /// set; 100 drops none. Less is faster [default: 95]
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=100))]
+    keep: Option<u8>,
+
     /// Write this many parses per sentence, best first, each with its score
     #[arg(long, default_value_t = 1)]
     k_best: usize,
@@ -131,7 +136,8 @@ impl ParseArgs {
             (Some(DecoderArg::Beam), None) => default.beam.max(4),
             (None, None) => default.beam,
         };
-        Ok(Search { beam, k_best: self.k_best.max(1) })
+        let keep = self.keep.map_or(default.keep, usize::from);
+        Ok(Search { beam, k_best: self.k_best.max(1), keep })
     }
 }
 

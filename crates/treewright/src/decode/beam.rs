@@ -22,6 +22,8 @@ pub struct Item<T> {
     pub parent: u32,
     /// What led here; nothing for the first item and for one that was carried over.
     pub action: Option<ActionId>,
+    /// How far it, or an item on the way to it, was behind the best of its level at most.
+    pub lag: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +68,7 @@ impl<S: TransitionSystem> BeamSearch<S> {
         scorer.start_sentence(sentence);
         let state = system.start(&mut self.forest, sentence);
         self.items.clear();
-        self.items.push(Item { state, score: 0.0, parent: 0, action: None });
+        self.items.push(Item { state, score: 0.0, parent: 0, action: None, lag: 0.0 });
         self.level = 0;
     }
 
@@ -80,8 +82,9 @@ impl<S: TransitionSystem> BeamSearch<S> {
         self.beam().iter().all(|item| system.is_final(&self.forest, &item.state))
     }
 
-    /// Makes the next level: the best `width` successors. Ties go to the better parent, then to the smaller action.
-    pub fn step<M: Scorer + ?Sized>(&mut self, system: &S, scorer: &mut M, width: usize) {
+    /// Makes the next level: of the best `width` successors those that lag behind the best by `most_lag` at most. Ties go
+    /// to the better parent, then to the smaller action.
+    pub fn step<M: Scorer + ?Sized>(&mut self, system: &S, scorer: &mut M, width: usize, most_lag: f64) {
         let level = self.level..self.items.len();
         self.views.clear();
         self.views.extend(self.items[level.clone()].iter().map(|item| system.view(&item.state)));
@@ -91,29 +94,32 @@ impl<S: TransitionSystem> BeamSearch<S> {
             let item = &self.items[parent];
             let parent = parent as u32;
             system.legal(&self.forest, &item.state, &mut self.legal);
-            let row = self.rows.row(i);
             if self.legal.is_empty() {
                 offer(&mut self.candidates, width, Candidate { score: item.score, parent, action: None });
             }
             let mut worst = worst_of(&self.candidates, width);
-            for action in self.legal.indices() {
-                let score = item.score + f64::from(row[action]);
-                if score > worst {
-                    let action = Some(ActionId::new(action));
-                    offer(&mut self.candidates, width, Candidate { score, parent, action });
+            for block in self.rows.blocks(i, &self.legal) {
+                if item.score + f64::from(block.bound) > worst {
+                    for (action, score) in block.actions() {
+                        let (score, action) = (item.score + f64::from(score), Some(ActionId::new(action)));
+                        offer(&mut self.candidates, width, Candidate { score, parent, action });
+                    }
                     worst = worst_of(&self.candidates, width);
                 }
             }
         }
         self.level = self.items.len();
-        for candidate in &self.candidates {
-            let Candidate { score, parent, action } = *candidate;
-            let before = self.items[parent as usize].state;
+        let best = self.candidates.first().map_or(0.0, |best| best.score);
+        for &Candidate { score, parent, action } in &self.candidates {
+            if best - score > most_lag {
+                break;
+            }
+            let Item { state: before, lag, .. } = self.items[parent as usize];
             let state = match action {
                 Some(action) => system.apply(&mut self.forest, &before, action),
                 None => before,
             };
-            self.items.push(Item { state, score, parent, action });
+            self.items.push(Item { state, score, parent, action, lag: lag.max(best - score) });
         }
     }
 
@@ -152,13 +158,20 @@ fn offer(candidates: &mut Vec<Candidate>, width: usize, candidate: Candidate) {
 }
 
 /// Beam search as a decoder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Beam {
     /// How many items are kept.
     pub width: usize,
+    /// How far an item may be behind the best. What lags much rarely wins, but costs as much as any other.
+    pub most_lag: f64,
 }
 
 impl Beam {
+    /// A beam that drops nothing for its lag.
+    pub fn new(width: usize) -> Self {
+        Beam { width, most_lag: f64::INFINITY }
+    }
+
     /// Searches with scratch memory of the caller.
     pub fn k_best_in<S: TransitionSystem, M: Scorer + ?Sized>(
         self,
@@ -173,7 +186,7 @@ impl Beam {
         }
         search.start(system, scorer, sentence);
         while !search.is_done(system) {
-            search.step(system, scorer, self.width.max(1));
+            search.step(system, scorer, self.width.max(1), self.most_lag);
         }
         let parse = |item: &Item<S::State>| Parse {
             tree: system.tree(&search.forest, &item.state),

@@ -68,9 +68,9 @@ fn check<S: TransitionSystem>(system: &S, n: usize, pads: bool) {
             let mut noise = Noise { n_actions: system.n_actions(), seed, values };
             let sentence = laws::sentence(n);
             let greedy = Greedy::new().decode(system, &mut noise, &sentence).expect("a tree");
-            let one = Beam { width: 1 }.decode(system, &mut noise, &sentence).expect("a tree");
+            let one = Beam::new(1).decode(system, &mut noise, &sentence).expect("a tree");
             assert_eq!(greedy.tree, one.tree, "beam 1 is greedy");
-            let all = Beam { width: 1 << 20 }.k_best(system, &mut noise, &sentence, usize::MAX);
+            let all = Beam::new(1 << 20).k_best(system, &mut noise, &sentence, usize::MAX);
             assert!(all.windows(2).all(|pair| pair[0].score >= pair[1].score), "best first");
             // IDLE is scored like any action, so padded scores are not those of the bare walks.
             if !pads {
@@ -78,7 +78,7 @@ fn check<S: TransitionSystem>(system: &S, n: usize, pads: bool) {
                 assert_eq!(all[0].score, best, "an unpruned beam is exact");
                 assert_eq!(greedy.score, one.score);
             }
-            let narrow = Beam { width: 4 }.k_best(system, &mut noise, &sentence, 4);
+            let narrow = Beam::new(4).k_best(system, &mut noise, &sentence, 4);
             assert!(narrow[0].score <= all[0].score);
         }
     }
@@ -102,7 +102,7 @@ fn a_sentence_without_words_has_no_parse() {
     let system = ArcHybridSwap::with_labels(["a".into()], true);
     let mut noise = Noise { n_actions: system.n_actions(), seed: 1, values: 9 };
     assert!(Greedy::new().decode(&system, &mut noise, &Sentence::default()).is_none());
-    assert!(Beam { width: 4 }.decode(&system, &mut noise, &Sentence::default()).is_none());
+    assert!(Beam::new(4).decode(&system, &mut noise, &Sentence::default()).is_none());
 }
 
 #[test]
@@ -112,8 +112,8 @@ fn scratch_memory_leaves_no_trace() {
     let mut search = BeamSearch::default();
     for n in [5, 2, 9, 1, 6] {
         let sentence = laws::sentence(n);
-        let fresh = Beam { width: 3 }.k_best(&system, &mut noise, &sentence, 3);
-        assert_eq!(Beam { width: 3 }.k_best_in(&mut search, &system, &mut noise, &sentence, 3), fresh);
+        let fresh = Beam::new(3).k_best(&system, &mut noise, &sentence, 3);
+        assert_eq!(Beam::new(3).k_best_in(&mut search, &system, &mut noise, &sentence, 3), fresh);
     }
 }
 
@@ -125,4 +125,34 @@ fn ties_go_to_the_smaller_action() {
     let mut legal = ActionSet::new(4);
     legal.insert_range(0, 4);
     assert_eq!(rows.best(0, &legal).map(crate::ids::ActionId::index), Some(1));
+}
+
+#[test]
+fn items_that_lag_are_dropped() {
+    let system = ArcHybridSwap::with_labels(["a".into(), "b".into()], true);
+    let mut noise = Noise { n_actions: system.n_actions(), seed: 5, values: 1000 };
+    let sentence = laws::sentence(6);
+    let mut sizes = Vec::new();
+    for most_lag in [0.0, 200.0, 800.0, f64::INFINITY] {
+        let mut search = BeamSearch::default();
+        search.start(&system, &mut noise, &sentence);
+        let mut best_of_levels = vec![0.0];
+        while !search.is_done(&system) {
+            search.step(&system, &mut noise, 8, most_lag);
+            best_of_levels.push(search.beam()[0].score);
+            for i in search.level..search.items.len() {
+                let mut path = Vec::new();
+                search.path(i, &mut path);
+                let lags =
+                    path.iter().zip(&best_of_levels[1..]).map(|(&at, best)| best - search.items[at].score);
+                let lag = lags.fold(0.0, f64::max);
+                assert_eq!(search.items[i].lag, lag);
+                assert!(lag <= most_lag);
+            }
+        }
+        sizes.push(search.items.len());
+    }
+    assert!(sizes.is_sorted_by(|a, b| a < b), "a smaller lag leaves fewer: {sizes:?}");
+    let greedy = Greedy::new().decode(&system, &mut noise, &sentence);
+    assert_eq!(Beam { width: 8, most_lag: 0.0 }.decode(&system, &mut noise, &sentence), greedy);
 }

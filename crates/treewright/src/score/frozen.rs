@@ -26,11 +26,9 @@ const BUCKET_WORDS: usize = 2 * BUCKET;
 const COUNT_BITS: u32 = 5;
 const MOST_PAIRS: usize = (1 << COUNT_BITS) - 1;
 /// So full is the table, in percent.
-const FULL: usize = 75;
+const FULL: usize = 62;
 /// So many sums are kept at most (4 MB).
 const MOST_SUMS: usize = 1 << 21;
-/// Words of a line of the cache.
-const LINE: usize = 16;
 
 /// The numbers: owned after training, or a view of a mapped file.
 pub trait WordSource: Send + Sync + std::fmt::Debug {
@@ -167,12 +165,13 @@ impl FrozenWeights {
     /// The place of a feature's weights, if the model has it. The number of looks is bounded, so that a damaged table
     /// without a free place cannot hang the parser.
     #[inline]
-    fn place(buckets: &[[u32; BUCKET_WORDS]], key: u64) -> (u32, bool) {
-        let mut at = Self::first_bucket(key, buckets.len());
+    fn place(buckets: &[[u32; BUCKET_WORDS]], wanted: Wanted) -> (u32, bool) {
+        let mut at = wanted.bucket as usize;
         for _ in 0..buckets.len() {
-            let bucket = &buckets[at];
+            let Some(bucket) = buckets.get(at) else { break };
             let (fingerprints, places) = bucket.split_at(BUCKET);
-            let same = kernel::matches(fingerprints.first_chunk().expect("half a bucket"), fingerprint(key));
+            let same =
+                kernel::matches(fingerprints.first_chunk().expect("half a bucket"), wanted.fingerprint);
             // Nearly always the first bucket tells: buckets are filled from the front.
             if same != 0 || fingerprints[BUCKET - 1] == 0 {
                 return (places[same.trailing_zeros() as usize % BUCKET], same != 0);
@@ -184,26 +183,19 @@ impl FrozenWeights {
 
     /// Finds features and fetches their weights.
     #[inline]
-    fn find(&self, words: &[u32], keys: &[u64], found: &mut Found) {
+    fn find(&self, words: &[u32], wanted: &[Wanted], found: &mut Found) {
         let buckets = &words.as_chunks::<BUCKET_WORDS>().0[..self.n_buckets];
-        let further = row_words(self.n_actions).saturating_sub(1) / LINE;
-        if found.rows.len() < keys.len() {
-            found.rows.resize(keys.len(), 0);
-            found.pairs.resize(keys.len(), 0);
+        if found.rows.len() < wanted.len() {
+            found.rows.resize(wanted.len(), 0);
+            found.pairs.resize(wanted.len(), 0);
         }
         let (mut n_rows, mut n_pairs) = (0, 0);
-        for &key in keys {
-            let (place, is_there) = Self::place(buckets, key);
+        for &wanted in wanted {
+            let (place, is_there) = Self::place(buckets, wanted);
             let is_row = place as usize & MOST_PAIRS == 0;
             let start = (place >> COUNT_BITS) as usize;
+            // The further lines of a row follow by themselves.
             kernel::prefetch(words, start);
-            // A row has more lines than the first; for pairs the first is asked for again, which costs nothing.
-            let step = LINE & usize::from(is_row).wrapping_neg();
-            let mut line = start;
-            for _ in 0..further {
-                line = line.wrapping_add(step);
-                kernel::prefetch(words, line);
-            }
             found.rows[n_rows] = start as u32;
             n_rows += usize::from(is_there & is_row);
             found.pairs[n_pairs] = place;
@@ -238,6 +230,13 @@ fn row_words(n_actions: usize) -> usize {
 #[inline]
 fn fingerprint(key: u64) -> u32 {
     key as u32
+}
+
+/// A feature to be found.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wanted {
+    bucket: u32,
+    fingerprint: u32,
 }
 
 /// Where the weights of some features stand.
@@ -329,9 +328,9 @@ pub struct Frozen {
     n_groups: usize,
     encoded: Encoded,
     kept: Kept,
-    keys: Vec<u64>,
+    wanted: Vec<Wanted>,
     found: Found,
-    /// What is summed up for this state: the place of the sums, and where the keys end.
+    /// What is summed up for this state: the place of the sums, and where its features end in `wanted`.
     missing: Vec<(usize, usize)>,
     scores: Vec<i16>,
 }
@@ -354,8 +353,8 @@ impl Frozen {
             n_groups: one.len() + several.len(),
             encoded: Encoded::default(),
             kept: Kept::default(),
-            // One more: a key that does not count is written and then overwritten.
-            keys: vec![0; templates.len() + 1],
+            // One more: a feature that does not count is written and then overwritten.
+            wanted: vec![Wanted::default(); templates.len() + 1],
             found: Found::default(),
             missing: Vec::new(),
             scores: vec![0; row_words(weights.n_actions) * 2],
@@ -378,7 +377,7 @@ impl Scorer for Frozen {
 impl Frozen {
     #[inline(always)]
     fn fill(&mut self, forest: &Forest, views: &[View], rows: &mut Rows) {
-        let Frozen { weights, extractor, encoded, kept, keys, found, missing, scores, .. } = self;
+        let Frozen { weights, extractor, encoded, kept, wanted, found, missing, scores, .. } = self;
         rows.reset(views.len(), weights.n_actions);
         // A state on its own has no other to share with: what depends on several places is summed up at once.
         let is_alone = views.len() == 1;
@@ -388,31 +387,31 @@ impl Frozen {
         for (i, view) in views.iter().enumerate() {
             scores.fill(0);
             missing.clear();
-            let mut n_keys = 0;
-            let mut fetch = |n_keys: &mut usize, key: u64, counts: bool| {
+            let mut n_wanted = 0;
+            let mut want = |n_wanted: &mut usize, key: u64, counts: bool| {
                 let bucket = FrozenWeights::first_bucket(key, weights.n_buckets);
                 kernel::prefetch(words, bucket * BUCKET_WORDS);
-                keys[*n_keys] = key;
-                *n_keys += usize::from(counts);
+                wanted[*n_wanted] = Wanted { bucket: bucket as u32, fingerprint: fingerprint(key) };
+                *n_wanted += usize::from(counts);
             };
             extractor.look(forest, view, encoded);
             kept.reserve(n_kept, n_sums);
             for group in 0..n_kept {
                 let (start, is_missing) = kept.place(extractor.signature(group), n_sums);
                 if is_missing {
-                    extractor.keys(group, |key, counts| fetch(&mut n_keys, key, counts));
-                    missing.push((start, n_keys));
+                    extractor.keys(group, |key, counts| want(&mut n_wanted, key, counts));
+                    missing.push((start, n_wanted));
                 } else {
                     kernel::add_sums(scores, &kept.sums[start..start + n_sums]);
                 }
             }
             if is_alone {
-                extractor.keys(self.n_groups, |key, counts| fetch(&mut n_keys, key, counts));
-                missing.push((NOT_KEPT, n_keys));
+                extractor.keys(self.n_groups, |key, counts| want(&mut n_wanted, key, counts));
+                missing.push((NOT_KEPT, n_wanted));
             }
             let mut from = 0;
             for &(start, to) in missing.iter() {
-                weights.find(words, &keys[from..to], found);
+                weights.find(words, &wanted[from..to], found);
                 from = to;
                 if start == NOT_KEPT {
                     FrozenWeights::sum(words, found, scores);

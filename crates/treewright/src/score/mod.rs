@@ -17,40 +17,89 @@ use crate::system::ActionSet;
 pub struct Rows {
     values: Vec<f32>,
     n_actions: usize,
+    /// From one row to the next: whole blocks.
+    stride: usize,
 }
+
+/// Scores are looked through in blocks.
+const BLOCK: usize = 8;
 
 impl Rows {
     /// Makes `n_rows` rows of zeros.
     #[inline]
     pub fn reset(&mut self, n_rows: usize, n_actions: usize) {
         self.n_actions = n_actions;
+        self.stride = n_actions.next_multiple_of(BLOCK);
         self.values.clear();
-        self.values.resize(n_rows * n_actions, 0.0);
+        self.values.resize(n_rows * self.stride, 0.0);
     }
 
     /// One row.
     #[inline]
     pub fn row(&self, row: usize) -> &[f32] {
-        &self.values[row * self.n_actions..(row + 1) * self.n_actions]
+        &self.values[row * self.stride..row * self.stride + self.n_actions]
     }
 
     /// One row, to be filled.
     #[inline]
     pub fn row_mut(&mut self, row: usize) -> &mut [f32] {
-        &mut self.values[row * self.n_actions..(row + 1) * self.n_actions]
+        &mut self.values[row * self.stride..row * self.stride + self.n_actions]
     }
 
     /// The legal action with the highest score in a row; ties go to the smaller id.
     #[inline]
     pub fn best(&self, row: usize, legal: &ActionSet) -> Option<ActionId> {
-        let row = self.row(row);
         let (mut best, mut highest) = (None, f32::NEG_INFINITY);
-        for action in legal.indices() {
-            if row[action] > highest || best.is_none() {
-                (best, highest) = (Some(action), row[action]);
+        for block in self.blocks(row, legal) {
+            if block.bound > highest {
+                for (action, score) in block.actions() {
+                    if score > highest {
+                        (best, highest) = (Some(ActionId::new(action)), score);
+                    }
+                }
             }
         }
-        best.map(ActionId::new)
+        best.or_else(|| legal.first())
+    }
+
+    /// The legal actions of a row in ascending order, in blocks that can be passed over together.
+    #[inline]
+    pub fn blocks<'a>(&'a self, row: usize, legal: &'a ActionSet) -> impl Iterator<Item = Block<'a>> {
+        let scores = self.values[row * self.stride..(row + 1) * self.stride].as_chunks::<BLOCK>().0;
+        scores.iter().enumerate().map(|(i, scores)| {
+            let larger = |a: f32, b: f32| if a > b { a } else { b };
+            let [a, b, c, d] = std::array::from_fn(|i| larger(scores[i], scores[i + 4]));
+            Block {
+                legal: legal.eight(i),
+                start: i * BLOCK,
+                scores,
+                bound: larger(larger(a, b), larger(c, d)),
+            }
+        })
+    }
+}
+
+/// Some legal actions with their scores.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<'a> {
+    /// No action of the block has a higher score.
+    pub bound: f32,
+    legal: u8,
+    start: usize,
+    scores: &'a [f32; BLOCK],
+}
+
+impl Block<'_> {
+    /// The legal actions, with their scores.
+    #[inline]
+    pub fn actions(&self) -> impl Iterator<Item = (usize, f32)> {
+        let mut rest = self.legal;
+        std::iter::from_fn(move || {
+            let i = rest.trailing_zeros() as usize;
+            let score = self.scores.get(i)?;
+            rest &= rest - 1;
+            Some((self.start + i, *score))
+        })
     }
 }
 

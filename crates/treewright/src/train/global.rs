@@ -85,7 +85,7 @@ impl<S: TransitionSystem> Trainer<S> {
                 learner.score(&search.forest, &[system.view(&gold_state)], &mut self.rows);
                 gold_score += f64::from(self.rows.row(0)[action.index()]);
             }
-            search.step(system, learner, width);
+            search.step(system, learner, width, f64::INFINITY);
             step += 1;
             // Is the gold derivation still in the beam?
             gold_item = gold_item.and_then(|parent| {

@@ -135,14 +135,16 @@ fn train_system<S: Registered>(
             global::epoch(config, epoch, &*system, &examples, &order, &mut learner, log)
         };
         let train_seconds = started.elapsed().as_secs_f64();
-        let model = TypedModel::<S> {
+        let mut model = TypedModel::<S> {
             system: system.clone(),
             vocabulary: Arc::new(learner.vocabulary().clone()),
             templates: Arc::new(learner.templates().clone()),
             weights: FrozenWeights::of(&learner, config.least_weight),
             config: config.clone(),
+            lags: Arc::default(),
         };
-        let (dev, dev_disc) = score_dev(&model, dev);
+        let (dev, dev_disc, lags) = score_dev(&model, dev);
+        model.lags = lags.into();
         let score = dev.unwrap_or(epoch as f64);
         let is_best = best.as_ref().is_none_or(|(highest, _)| score > *highest);
         let report = EpochReport {
@@ -169,17 +171,20 @@ fn train_system<S: Registered>(
     Ok(best.expect("there is at least one epoch").1)
 }
 
-/// The score of a model on a development set, sentences shared among `jobs` threads. Counts are added up in the order
-/// of sentences, so the number of threads does not show.
-fn score_dev<S: Registered>(model: &TypedModel<S>, dev: &[Entry]) -> (Option<f64>, Option<f64>) {
+/// The score of a model on a development set, sentences shared among `jobs` threads, and how far the winners in the beam
+/// lagged, in percentiles. Counts are added up in the order of sentences, so the number of threads does not show.
+fn score_dev<S: Registered>(model: &TypedModel<S>, dev: &[Entry]) -> (Option<f64>, Option<f64>, Vec<f32>) {
     let jobs = model.config.jobs.clamp(1, dev.len().max(1));
-    let search = Search { beam: model.config.beam, k_best: 1 };
-    let parse_all = |entries: &[Entry]| -> Vec<Option<Tree>> {
+    let search = Search { beam: model.config.beam, k_best: 1, keep: 100 };
+    let parse_all = |entries: &[Entry]| -> Vec<(Option<Tree>, f64)> {
         let mut worker = TypedWorker::new(model.clone());
-        let parse = |entry: &Entry| worker.parse(&entry.sentence, search).pop().map(|scored| scored.tree);
+        let parse = |entry: &Entry| {
+            let tree = worker.parse(&entry.sentence, search).pop().map(|scored| scored.tree);
+            (tree, worker.lag())
+        };
         entries.iter().map(parse).collect()
     };
-    let predicted: Vec<Option<Tree>> = std::thread::scope(|scope| {
+    let predicted: Vec<(Option<Tree>, f64)> = std::thread::scope(|scope| {
         let chunks = dev.chunks(dev.len().div_ceil(jobs).max(1));
         let threads: Vec<_> = chunks.map(|entries| scope.spawn(move || parse_all(entries))).collect();
         threads.into_iter().flat_map(|thread| thread.join().expect("parsing does not panic")).collect()
@@ -191,7 +196,7 @@ fn score_dev<S: Registered>(model: &TypedModel<S>, dev: &[Entry]) -> (Option<f64
     let params = Params::named(if discontinuous { "proper" } else { "collins" }).expect("a named set");
     let mut brackets = ConstituentScorer::new(&params, discontinuous);
     let mut disc = ConstituentScorer::new(&Params { disc_only: true, ..params }, true);
-    for (entry, predicted) in dev.iter().zip(&predicted) {
+    for (entry, (predicted, _)) in dev.iter().zip(&predicted) {
         match (&entry.tree, predicted) {
             (Some(Tree::Dependency(gold)), Some(Tree::Dependency(predicted))) => {
                 attachment.add(&AttachmentScore::of(&entry.sentence, gold, predicted));
@@ -206,8 +211,17 @@ fn score_dev<S: Registered>(model: &TypedModel<S>, dev: &[Entry]) -> (Option<f64
             _ => {}
         }
     }
+    let lags = percentiles(predicted.iter().map(|(_, lag)| *lag).filter(|_| search.beam > 1).collect());
     if attachment.sentences > 0 {
-        return (attachment.all.las(), attachment.nonprojective.f1());
+        return (attachment.all.las(), attachment.nonprojective.f1(), lags);
     }
-    (brackets.all().f1(), disc.all().f1())
+    (brackets.all().f1(), disc.all().f1(), lags)
+}
+
+/// The least of some numbers, what one in hundred does not exceed, and so on to the most.
+fn percentiles(mut numbers: Vec<f64>) -> Vec<f32> {
+    numbers.sort_by(f64::total_cmp);
+    let last = numbers.len().saturating_sub(1);
+    let ranks = (0..=100).map(|percent| (last * percent).div_ceil(100));
+    ranks.filter_map(|rank| numbers.get(rank)).map(|&number| number as f32).collect()
 }

@@ -132,7 +132,7 @@ fn a_model_survives_its_file_and_parses_the_same() {
         Parser::open(&path).expect("a model"),
     ];
     let trees = |parser: &Parser, beam: usize| -> Vec<Option<Tree>> {
-        let mut worker = parser.worker().with_search(Search { beam, k_best: 1 });
+        let mut worker = parser.worker().with_search(Search { beam, k_best: 1, keep: 100 });
         entries.iter().map(|entry| worker.parse(&entry.sentence)).collect()
     };
     for beam in [1, 4] {
@@ -140,11 +140,32 @@ fn a_model_survives_its_file_and_parses_the_same() {
         assert!(first.iter().all(Option::is_some));
         assert!(parsers.iter().all(|parser| trees(parser, beam) == first));
     }
-    let mut worker = parsers[0].worker().with_search(Search { beam: 4, k_best: 3 });
+    let mut worker = parsers[0].worker().with_search(Search { beam: 4, k_best: 3, keep: 100 });
     let parses = worker.parse_k_best(&entries[0].sentence);
     assert_eq!(parses.len(), 3);
     assert!(parses.windows(2).all(|pair| pair[0].score >= pair[1].score));
     std::fs::remove_dir_all(folder).expect("clean up");
+}
+
+#[test]
+fn the_model_knows_how_far_winners_lag() {
+    let entries = sample("ud_english_ewt.conllu");
+    let (learnt, new) = entries.split_at(entries.len() / 2);
+    let config = TrainConfig { epochs: 2, beam: 4, ..config("arc-hybrid", Update::MaxViolation) };
+    let model = train(&config, learnt, new, None, &mut ()).expect("trainable");
+    let parser = Parser::new(Model::from_bytes(&bytes(&model)).expect("a model"));
+    let trees = |keep: usize| -> Vec<Option<Tree>> {
+        let mut worker = parser.worker().with_search(Search { beam: 4, k_best: 1, keep });
+        new.iter().map(|entry| worker.parse(&entry.sentence)).collect()
+    };
+    let whole = trees(100);
+    let same = |keep: usize| whole.iter().zip(trees(keep)).filter(|(a, b)| **a == *b).count();
+    // Those who come in where others left may win, so not all are the same.
+    assert!(same(99) * 2 >= whole.len(), "of {} winners {} are left", whole.len(), same(99));
+    assert!(same(0) < same(99), "without any lag the search is greedy");
+    // Who asks for several parses gets them.
+    let mut worker = parser.worker().with_search(Search { beam: 4, k_best: 4, keep: 0 });
+    assert_eq!(worker.parse_k_best(&new[0].sentence).len(), 4);
 }
 
 #[test]
