@@ -3,6 +3,7 @@
 mod commands;
 mod io;
 mod models;
+mod recipes;
 
 use std::process::ExitCode;
 

@@ -19,6 +19,7 @@ use treewright::treebank::Entry;
 use treewright::{Code, Error, Result, Sentence};
 
 use crate::io::{Output, ReadArgs, Skipping, for_each_entry};
+use crate::recipes;
 
 /// Train a parser on a treebank, with a tagger and a segmenter if they are wanted
 #[derive(Args)]
@@ -31,11 +32,16 @@ Examples:
   treewright train --system arc-hybrid-swap --train train.conllu --dev dev.conllu -o en.model
   treewright train --system sr-gap --beam 8 --update early --head-rules dutch --train train.discbracket \\
       --dev dev.discbracket -o nl.model
-  treewright train --print-config > settings.toml")]
+  treewright train --recipe fast-dependencies --train train.conllu --dev dev.conllu -o en.model
+  treewright train --recipe discontinuous --print-config > settings.toml")]
 pub struct TrainArgs {
     /// Settings as a TOML file; flags override it
     #[arg(long, value_name = "FILE.toml")]
     config: Option<String>,
+
+    /// Settings that were found good; flags override them (--print-config shows them)
+    #[arg(long, value_name = "NAME", value_parser = recipes::names(), conflicts_with = "config")]
+    recipe: Option<String>,
 
     /// Print all settings as TOML and stop
     #[arg(long)]
@@ -165,7 +171,7 @@ enum UpdateArg {
 
 impl TrainArgs {
     fn config(&self) -> Result<TrainConfig> {
-        let mut config = match &self.config {
+        let mut config: TrainConfig = match &self.config {
             Some(path) => {
                 let text = std::fs::read_to_string(path).map_err(|error| Error::from(error).in_file(path))?;
                 toml::from_str(&text).map_err(|error| {
@@ -177,7 +183,10 @@ impl TrainArgs {
                     Error::new(Code::BadTraining, line, column, error.message()).in_file(path)
                 })?
             }
-            None => TrainConfig::default(),
+            None => {
+                let recipe = self.recipe.as_deref().and_then(recipes::settings).unwrap_or_default();
+                toml::from_str(recipe).expect("recipes are tested")
+            }
         };
         macro_rules! set {
             ($($name:ident),*) => { $(if let Some(value) = &self.$name { config.$name = value.clone(); })* };
@@ -233,8 +242,8 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     if args.train.is_empty() {
         return Err(missing("--train FILE"));
     }
-    if args.system.is_none() && args.config.is_none() && !args.no_parser {
-        return Err(missing("--system S"));
+    if args.system.is_none() && args.config.is_none() && args.recipe.is_none() && !args.no_parser {
+        return Err(missing("--system S or --recipe NAME"));
     }
     let mut skipping = Skipping::new(args.read.on_error);
     let mut read = |paths: &[String]| -> Result<Vec<Entry>> {

@@ -151,7 +151,7 @@ fn learning_a_step_raises_the_good_action() {
 
 #[test]
 fn the_best_of_a_row_is_the_first_of_the_highest() {
-    let mut rng = crate::rng::Rng::new(3);
+    let mut rng = Rng::new(3);
     for n in [1, 7, 8, 9, 64, 65, 200] {
         for round in 0..50 {
             let mut rows = Rows::default();
