@@ -19,6 +19,7 @@
 //! # Ok::<(), treewright::Error>(())
 //! ```
 
+mod ambiguous;
 mod chars;
 mod features;
 mod file;

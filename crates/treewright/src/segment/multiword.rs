@@ -1,10 +1,12 @@
-//! Surface tokens that stand for several words: learned by heart, and by their endings.
+//! Surface tokens that stand for several words: learned by heart, by their endings, and where that is not enough by
+//! their neighbours.
 
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use super::ambiguous::{Ambiguous, LEAST, Neighbours};
 use super::chars::lower;
 use crate::sentence::{Sentence, Str};
 
@@ -14,7 +16,7 @@ const MAX_ENDING: usize = 8;
 /// How a surface token becomes words: its last `strip` characters give way to `first`, which ends the first word, and
 /// to the words of `rest`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-struct Split {
+pub(super) struct Split {
     strip: usize,
     first: String,
     rest: Vec<String>,
@@ -27,6 +29,9 @@ pub(super) struct Multiwords {
     tokens: BTreeMap<String, Option<Split>>,
     /// Endings, of tokens that are not listed.
     endings: BTreeMap<String, Split>,
+    /// Tokens for which it depends on the neighbours.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    ambiguous: BTreeMap<String, Ambiguous>,
 }
 
 /// The surface tokens of a sentence: the form, MISC, and the words if there are several.
@@ -120,6 +125,18 @@ impl Seen {
     fn split(&self) -> Option<&Split> {
         self.splits.iter().find(|&(_, &n)| n * 2 > self.n).map(|(split, _)| split)
     }
+
+    /// Was it split as often as not? Then it says nothing.
+    fn is_even(&self) -> bool {
+        self.splits.values().any(|&n| n * 2 == self.n)
+    }
+
+    /// The commonest split, if the token was seen often enough both with it and as one word.
+    fn ambiguous(&self) -> Option<&Split> {
+        let n_whole = self.n - self.splits.values().sum::<u32>();
+        let (split, &n) = self.splits.iter().max_by_key(|&(split, &n)| (n, std::cmp::Reverse(split)))?;
+        (n >= LEAST && n_whole >= LEAST).then_some(split)
+    }
 }
 
 impl Multiwords {
@@ -140,20 +157,50 @@ impl Multiwords {
             }
         }
         let endings = Self::learn_endings(&seen);
-        let mut learned = Multiwords { tokens: BTreeMap::new(), endings };
+        let ambiguous = Self::learn_ambiguous(&seen, sentences);
+        let mut learned = Multiwords { tokens: BTreeMap::new(), endings, ambiguous };
         for (form, entry) in seen {
             let split = entry.split();
-            if split != learned.by_ending(&form) {
+            if split != learned.by_ending(&form) && !entry.is_even() {
                 learned.tokens.insert(form, split.cloned());
             }
         }
         learned
     }
 
+    /// Learns from their neighbours when tokens are split that are not always.
+    fn learn_ambiguous(seen: &BTreeMap<String, Seen>, sentences: &[Sentence]) -> BTreeMap<String, Ambiguous> {
+        let mut all: BTreeMap<&str, Vec<(String, String, bool)>> = seen
+            .iter()
+            .filter(|(_, entry)| entry.ambiguous().is_some())
+            .map(|(form, _)| (form.as_str(), Vec::new()))
+            .collect();
+        for sentence in sentences {
+            let tokens: Vec<(String, bool)> =
+                surface(sentence).map(|(form, _, words)| (small(form), !words.is_empty())).collect();
+            for (i, (form, is_split)) in tokens.iter().enumerate() {
+                if let Some(occurrences) = all.get_mut(form.as_str()) {
+                    let before = i.checked_sub(1).map(|j| tokens[j].0.clone());
+                    let after = tokens.get(i + 1).map(|(form, _)| form.clone());
+                    occurrences.push((before.unwrap_or_default(), after.unwrap_or_default(), *is_split));
+                }
+            }
+        }
+        let learn = |(form, occurrences): (&str, Vec<(String, String, bool)>)| {
+            let occurrences: Vec<(Neighbours<'_>, bool)> = occurrences
+                .iter()
+                .map(|(before, after, is_split)| (Neighbours { before, after }, *is_split))
+                .collect();
+            let split = seen[form].ambiguous()?.clone();
+            Some((form.to_owned(), Ambiguous::train(split, &occurrences)))
+        };
+        all.into_iter().filter_map(learn).collect()
+    }
+
     /// Endings that several tokens share and that nearly always mean the same split.
     fn learn_endings(seen: &BTreeMap<String, Seen>) -> BTreeMap<String, Split> {
         let mut by_ending: FxHashMap<&str, (u32, BTreeMap<&Split, u32>)> = FxHashMap::default();
-        for (form, entry) in seen {
+        for (form, entry) in seen.iter().filter(|(_, entry)| !entry.is_even()) {
             let split = entry.split();
             let n_chars = form.chars().count();
             for (i, (at, _)) in form.char_indices().enumerate().skip(1) {
@@ -200,16 +247,21 @@ impl Multiwords {
 
     /// Is there no multiword token at all?
     pub(super) fn is_empty(&self) -> bool {
-        self.tokens.is_empty() && self.endings.is_empty()
+        self.tokens.is_empty() && self.endings.is_empty() && self.ambiguous.is_empty()
     }
 
-    /// The words of a token, if it has several.
-    pub(super) fn words(&self, surface: &str) -> Option<Vec<Str>> {
+    /// The words of a token between its neighbours, if it has several.
+    pub(super) fn words(&self, surface: &str, [before, after]: [&str; 2]) -> Option<Vec<Str>> {
         // Longer than any token worth learning; and looking would cost as much as it is long.
         if self.is_empty() || surface.len() > 100 {
             return None;
         }
         let form = small(surface);
+        if let Some(ambiguous) = self.ambiguous.get(&form) {
+            let (before, after) = (small(before), small(after));
+            let neighbours = Neighbours { before: &before, after: &after };
+            return ambiguous.is_split(neighbours).then(|| ambiguous.split.words(surface))?;
+        }
         let split = match self.tokens.get(&form) {
             Some(split) => split.as_ref()?,
             None => self.by_ending(&form)?,
@@ -225,7 +277,8 @@ impl Multiwords {
                 && !split.rest.is_empty()
                 && split.rest.iter().all(is_word)
         };
-        self.tokens.values().flatten().chain(self.endings.values()).all(is_split)
+        let ambiguous = self.ambiguous.values().map(|ambiguous| &ambiguous.split);
+        self.tokens.values().flatten().chain(self.endings.values()).chain(ambiguous).all(is_split)
     }
 }
 
@@ -258,7 +311,8 @@ mod tests {
     fn check(surface: &str, expected: &str) {
         let learned = Multiwords::train(&treebank(TOKENS));
         assert!(learned.is_sound());
-        let words = learned.words(surface).map_or_else(|| surface.to_owned(), |words| words.join("+"));
+        let words =
+            learned.words(surface, ["", ""]).map_or_else(|| surface.to_owned(), |words| words.join("+"));
         assert_eq!(words, expected);
     }
 
@@ -292,6 +346,69 @@ mod tests {
     fn the_treebank_has_the_last_word() {
         check("let's", "let's");
         check("its", "its");
+    }
+
+    #[test]
+    fn a_token_seen_as_often_split_as_whole_goes_by_its_ending() {
+        check("she's", "she+'s");
+        let even = format!("{TOKENS} Joe's=Joe+'s Ann's=Ann+'s she's");
+        let learned = Multiwords::train(&treebank(&even));
+        assert_eq!(learned.words("she's", ["", ""]).map(|words| words.len()), Some(2));
+        let learned = Multiwords::train(&treebank(&format!("{even} she's")));
+        assert_eq!(learned.words("she's", ["", ""]), None);
+    }
+
+    /// Sentences of the form "BEFORE its AFTER"; those before the bar have "it+s".
+    fn with_neighbours(sentences: &str) -> Multiwords {
+        let (split, whole) = sentences.split_once('|').expect("a bar");
+        let sentence = |text: &str, its: &str| {
+            let tokens: Vec<&str> = text.split_whitespace().collect();
+            let [before, after] = tokens[..] else { panic!("two neighbours") };
+            let mut sentence = treebank(its).remove(0);
+            let range = sentence.multiwords.pop();
+            sentence.tokens.insert(0, Token::new(before, ""));
+            sentence.tokens.push(Token::new(after, ""));
+            if let Some(range) = range {
+                let (first, last) = (TokenIdx::new(1), TokenIdx::new(2));
+                sentence.multiwords.push(Multiword { first, last, ..range });
+            }
+            sentence
+        };
+        let split = split.split(',').map(|text| sentence(text, "its=it+s"));
+        Multiwords::train(
+            &split.chain(whole.split(',').map(|text| sentence(text, "its"))).collect::<Vec<_>>(),
+        )
+    }
+
+    #[test]
+    fn neighbours_decide_where_a_token_is_sometimes_split() {
+        let learned =
+            with_neighbours("think a, say going, and raining | on own, by colour, of face, in house");
+        let words = |before, after| {
+            learned.words("Its", [before, after]).map_or_else(|| "Its".to_owned(), |words| words.join("+"))
+        };
+        assert!(learned.is_sound());
+        assert_eq!(words("think", "own"), words("Think", "OWN"));
+        assert_eq!(words("that", "a"), "It+s");
+        assert_eq!(words("that", "own"), "Its");
+        assert_eq!(words("think", "x"), "It+s");
+        assert_eq!(words("by", "x"), "Its");
+        // Never seen, but it ends like a word that was.
+        assert_eq!(words("x", "snowing"), "It+s");
+        assert_eq!(words("x", ""), words("x", &"y".repeat(1000)));
+        // Seen too rarely as several words: the majority counts, whatever stands beside.
+        let learned = with_neighbours("think a, say going | on own, by colour, of face, in house");
+        assert_eq!(learned.words("its", ["think", "a"]), None);
+    }
+
+    #[test]
+    fn what_is_stored_is_what_was_learned() {
+        let learned = with_neighbours("think a, say going, and raining | on own, by colour, of face");
+        let json = serde_json::to_string(&learned).expect("strings and numbers");
+        assert_eq!(serde_json::from_str::<Multiwords>(&json).expect("what was written"), learned);
+        // Segmenters stored before there were ambiguous tokens have no such field.
+        let old: Multiwords = serde_json::from_str(r#"{"tokens":{},"endings":{}}"#).expect("an older table");
+        assert!(old.is_empty());
     }
 
     #[test]

@@ -220,7 +220,12 @@ impl<'a> Stream<'a> {
             if !after.is_empty() && i + 1 < n {
                 text.push(' ');
             }
-            self.segmenter.add_words(form, misc, &mut sentence);
+            let neighbour = |j: Option<usize>| {
+                let tok = j.filter(|&j| j < n).map(|j| &self.tokens[self.first + j]);
+                tok.map_or("", |tok| &self.text[tok.start - self.base..tok.end - self.base])
+            };
+            let neighbours = [neighbour(i.checked_sub(1)), neighbour(Some(i + 1))];
+            self.segmenter.add_words(form, neighbours, misc, &mut sentence);
         }
         if self.starts_document {
             sentence.comments.push(Str::const_new("# newdoc"));
@@ -259,8 +264,8 @@ impl<'a> Stream<'a> {
 
 impl Segmenter {
     /// Adds a surface token to a sentence, as one word or as several.
-    fn add_words(&self, form: &str, misc: Str, sentence: &mut Sentence) {
-        let Some(words) = self.multiwords.words(form) else {
+    fn add_words(&self, form: &str, neighbours: [&str; 2], misc: Str, sentence: &mut Sentence) {
+        let Some(words) = self.multiwords.words(form, neighbours) else {
             sentence.tokens.push(Token { form: Str::new(form), misc, ..Token::default() });
             return;
         };
