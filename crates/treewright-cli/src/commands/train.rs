@@ -80,7 +80,8 @@ pub struct TrainArgs {
     #[arg(long, value_name = "N", default_value_t = 10)]
     jackknife: usize,
 
-    /// Word vectors (a word and its numbers a line, gzipped or not), from which the tagger learns classes of words
+    /// Word vectors (a word and its numbers a line, gzipped or not), from which the tagger learns classes of words,
+    /// and so does a parser with such features (dependency-classes)
     #[arg(long, value_name = "FILE")]
     vectors: Option<String>,
 
@@ -229,10 +230,23 @@ impl TrainArgs {
         }
         Ok(config)
     }
+
+    /// The classes of words, if there are vectors.
+    fn classes(&self, seed: u64) -> Result<WordClasses> {
+        let Some(path) = &self.vectors else { return Ok(WordClasses::default()) };
+        let file = File::open(path).map_err(|error| Error::from(error).in_file(path))?;
+        let source: Box<dyn std::io::Read> = if path.ends_with(".gz") {
+            Box::new(flate2::read::MultiGzDecoder::new(file))
+        } else {
+            Box::new(file)
+        };
+        let classes = WordClasses::from_vectors(std::io::BufReader::new(source), seed);
+        classes.map_err(|error| error.in_file(path))
+    }
 }
 
 pub fn run(args: &TrainArgs) -> Result<ExitCode> {
-    let config = args.config()?;
+    let mut config = args.config()?;
     if args.print_config {
         print!("{}", toml::to_string(&config).expect("plain data"));
         return Ok(ExitCode::SUCCESS);
@@ -245,6 +259,7 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     if args.system.is_none() && args.config.is_none() && args.recipe.is_none() && !args.no_parser {
         return Err(missing("--system S or --recipe NAME"));
     }
+    config.classes = Arc::new(args.classes(config.seed)?);
     let mut skipping = Skipping::new(args.read.on_error);
     let mut read = |paths: &[String]| -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
@@ -308,18 +323,8 @@ fn train_tagger(
     training: &mut [Entry],
     dev: &mut [Entry],
 ) -> Result<Vec<u8>> {
-    let classes = match &args.vectors {
-        Some(path) => {
-            let file = File::open(path).map_err(|error| Error::from(error).in_file(path))?;
-            let packed = path.ends_with(".gz");
-            let source: Box<dyn std::io::Read> =
-                if packed { Box::new(flate2::read::MultiGzDecoder::new(file)) } else { Box::new(file) };
-            let classes = WordClasses::from_vectors(std::io::BufReader::new(source), config.seed);
-            Some(Arc::new(classes.map_err(|error| error.in_file(path))?))
-        }
-        None => None,
-    };
-    let settings = TagConfig { seed: config.seed, classes, ..TagConfig::default() };
+    let settings =
+        TagConfig { seed: config.seed, classes: Some(config.classes.clone()), ..TagConfig::default() };
     let sentences =
         |entries: &[Entry]| entries.iter().map(|entry| entry.sentence.clone()).collect::<Vec<_>>();
     let mut say = |progress: &tag::Progress| {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::template::Column;
 use crate::sentence::{Sentence, Str, Token};
+use crate::tag::WordClasses;
 
 /// No token there.
 pub(super) const NONE: u32 = 0;
@@ -67,6 +68,9 @@ pub struct Vocabulary {
     xpos: Table,
     feats: Table,
     suffixes: Table,
+    /// From word vectors, where there are any.
+    #[serde(default, skip_serializing_if = "WordClasses::is_empty")]
+    vectors: WordClasses,
 }
 
 /// One sentence as numbers: column behind column, each with the root (or the end) behind the last word.
@@ -101,7 +105,19 @@ impl Vocabulary {
             suffixes: Table::of(suffixes.iter().map(String::as_str), 2),
             words,
             classes,
+            vectors: WordClasses::default(),
         }
+    }
+
+    /// The same with classes of words by their vectors.
+    pub fn with_vectors(self, vectors: WordClasses) -> Self {
+        Vocabulary { vectors, ..self }
+    }
+
+    /// The class of a word by its vector. (The finer of the clusterings: tags are coarse classes already.)
+    fn class(&self, form: &str) -> u32 {
+        let [_, fine] = self.vectors.get(&form.to_lowercase());
+        u32::from(fine) + UNKNOWN
     }
 
     /// The number of words known by name.
@@ -140,6 +156,9 @@ impl Vocabulary {
         fill(&|token| known(&self.xpos, &token.xpos));
         fill(&|token| known(&self.feats, &token.feats));
         fill(&|token| known(&self.suffixes, &suffix(&token.form)));
+        if !self.vectors.is_empty() {
+            fill(&|token| self.class(&token.form));
+        }
         out.shapes.clear();
         out.shapes.extend(sentence.tokens.iter().map(|token| span_shape(&token.form)));
     }
@@ -149,7 +168,11 @@ impl Encoded {
     /// The value of a column at a place; `NONE` outside.
     #[inline]
     pub(super) fn get(&self, column: Column, place: usize) -> u32 {
-        if place < self.n_places { self.table[column as usize * self.n_places + place] } else { NONE }
+        if place >= self.n_places {
+            return NONE;
+        }
+        // There may be no classes.
+        self.table.get(column as usize * self.n_places + place).copied().unwrap_or(NONE)
     }
 
     /// A number for the shape of a span: runs of like words count once (paper 001, section 3).
@@ -264,5 +287,25 @@ mod tests {
         vocabulary.encode(&sentence, &mut one);
         again.encode(&sentence, &mut two);
         assert_eq!((one.table, one.shapes), (two.table, two.shapes));
+    }
+
+    #[test]
+    fn words_have_the_classes_of_their_vectors() {
+        let sentence = Sentence::from_tagged([("Cat", "N"), ("dog", "N"), ("zzz", "N")]);
+        let vectors = WordClasses::from_vectors("cat 1 0\ndog 0 1\nthing 0.1 0.9\n".as_bytes(), 1);
+        let vocabulary = Vocabulary::of([&sentence].into_iter())
+            .with_vectors(vectors.expect("three vectors of two numbers"));
+        let text = serde_json::to_string(&vocabulary).expect("plain data");
+        for vocabulary in [vocabulary, serde_json::from_str(&text).expect("what was written")] {
+            let mut encoded = Encoded::default();
+            vocabulary.encode(&sentence, &mut encoded);
+            let [cat, dog, other, end] = [0, 1, 2, 3].map(|place| encoded.get(Column::Class, place));
+            assert!(cat > UNKNOWN && dog > UNKNOWN && cat != dog);
+            assert_eq!((other, end), (UNKNOWN, END));
+            assert_eq!(encoded.get(Column::Class, 4), NONE);
+        }
+        let mut encoded = Encoded::default();
+        Vocabulary::of([&sentence].into_iter()).encode(&sentence, &mut encoded);
+        assert_eq!(encoded.get(Column::Class, 0), NONE, "without vectors there are no classes");
     }
 }

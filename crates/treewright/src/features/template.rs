@@ -10,7 +10,7 @@
 //! | `b0` `b1` .. | the buffer |
 //! | `.l` `.r` `.u` | first and last child of two or more; only child. For dependencies, outermost left and right dependent |
 //! | `.l2` `.r2` | second outermost dependents |
-//! | `w t x f p` | of the lexical head: word, tag, second tag, morphology, suffix |
+//! | `w t x f p k` | of the lexical head: word, tag, second tag, morphology, suffix, class by word vectors |
 //! | `c` | the label; of a bare word, its tag |
 //! | `wl wr tl tr xl xr` | word and tags at the left and right end of the yield |
 //! | `wlo wro tlo tro xlo xro` | just outside the left and right end |
@@ -58,6 +58,7 @@ pub(super) enum Column {
     Xpos,
     Feats,
     Suffix,
+    Class,
 }
 
 /// Which token of a node.
@@ -128,6 +129,12 @@ impl TemplateSet {
             return Err(Error::new(Code::BadRules, 0, 0, message));
         }
         Ok(TemplateSet { text: text.to_owned(), templates })
+    }
+
+    /// Does it look at the classes of words?
+    pub fn uses_classes(&self) -> bool {
+        let is_class = |atom: &Atom| matches!(atom, Atom::Node(_, Attribute::Token(Column::Class, _)));
+        self.templates.iter().flatten().any(is_class)
     }
 
     /// The text it was read from.
@@ -207,6 +214,7 @@ fn attribute(text: &str) -> std::result::Result<Attribute, String> {
                 "x" => Column::Xpos,
                 "f" => Column::Feats,
                 "p" => Column::Suffix,
+                "k" => Column::Class,
                 _ => return Err(format!("{text:?} is not an attribute")),
             };
             let spot = match spot {
@@ -252,6 +260,7 @@ shipped! {
     "dependency" = ["dependency"];
     "dependency-fast" = ["dependency_fast"];
     "dependency-rich" = ["dependency_rich"];
+    "dependency-classes" = ["dependency_rich", "dependency_classes"];
 }
 
 #[cfg(test)]
@@ -284,7 +293,7 @@ mod tests {
     fn errors_say_where_and_what() {
         check_error("s0.w\n  s0.q", 2, 3, "\"q\" is not an attribute");
         check_error("z0.w", 1, 1, "not a place");
-        check_error("s0.k.w", 1, 1, "not a child");
+        check_error("s0.q.w", 1, 1, "not a child");
         check_error("s0.w s0.w", 1, 6, "twice");
         check_error("# nothing", 0, 0, "at least one");
         check_error("s0", 1, 1, "not an atom");

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::bytes::{Reader, Writer};
 use super::hash;
@@ -15,12 +16,43 @@ const SALT: u64 = 77;
 const ROUNDS: usize = 12;
 
 /// The cluster of a word in each clustering, counted from 1; 0 for a word without a vector.
-pub(super) type Cluster = [u16; SIZES.len()];
+pub(crate) type Cluster = [u16; SIZES.len()];
 
 /// Which clusters words belong to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Listed", into = "Listed")]
 pub struct WordClasses {
     clusters: FxHashMap<u32, Cluster>,
+}
+
+/// The same for the header of a parser's model, where short numbers are short: keys as steps from one to the next.
+#[derive(Default, Serialize, Deserialize)]
+struct Listed {
+    steps: Vec<u32>,
+    clusters: Vec<Cluster>,
+}
+
+impl From<WordClasses> for Listed {
+    fn from(classes: WordClasses) -> Self {
+        let mut listed = Listed::default();
+        let mut last = 0;
+        for (key, cluster) in classes.sorted() {
+            listed.steps.push(key - last);
+            listed.clusters.push(cluster);
+            last = key;
+        }
+        listed
+    }
+}
+
+impl From<Listed> for WordClasses {
+    fn from(listed: Listed) -> Self {
+        let keys = listed.steps.iter().scan(0u32, |key, step| {
+            *key = key.wrapping_add(*step);
+            Some(*key)
+        });
+        WordClasses { clusters: keys.zip(listed.clusters).collect() }
+    }
 }
 
 /// Word vectors, one after the other.
@@ -149,16 +181,22 @@ impl WordClasses {
     }
 
     /// The clusters of a word in lower case.
-    pub(super) fn get(&self, lower: &str) -> Cluster {
+    pub(crate) fn get(&self, lower: &str) -> Cluster {
         if self.clusters.is_empty() {
             return [0; SIZES.len()];
         }
         self.clusters.get(&hash::key(SALT, lower)).copied().unwrap_or_default()
     }
 
-    pub(super) fn to_bytes(&self, out: &mut Writer) {
+    /// All keys with their clusters, rising.
+    fn sorted(&self) -> Vec<(u32, Cluster)> {
         let mut clusters: Vec<(u32, Cluster)> = self.clusters.iter().map(|(&key, &c)| (key, c)).collect();
         clusters.sort_unstable();
+        clusters
+    }
+
+    pub(super) fn to_bytes(&self, out: &mut Writer) {
+        let clusters = self.sorted();
         out.rising(clusters.iter().map(|(key, _)| *key));
         for (_, cluster) in clusters {
             cluster.iter().for_each(|&c| out.number(u64::from(c)));

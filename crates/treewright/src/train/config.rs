@@ -1,11 +1,14 @@
 //! The settings of a training run, as data: flags, a TOML file and the model file all hold this.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Error, Result};
 use crate::features::{TemplateSet, shipped, shipped_names};
 use crate::oracle::OracleKind;
 use crate::system::{SystemOptions, SystemTag};
+use crate::tag::WordClasses;
 use crate::tree::{Preparation, PseudoProjective};
 
 /// Which states training learns from, and how.
@@ -47,6 +50,9 @@ pub struct TrainConfig {
     /// Threads; never changes the result, so it is not kept.
     #[serde(skip)]
     pub jobs: usize,
+    /// Classes of words, from word vectors; kept in the model's vocabulary.
+    #[serde(skip)]
+    pub classes: Arc<WordClasses>,
     /// Head rules for binary systems.
     pub head_rules: String,
     /// Sisters that a temporary symbol remembers.
@@ -80,6 +86,7 @@ impl Default for TrainConfig {
             explore_after: 1,
             seed: 1,
             jobs: 1,
+            classes: Arc::default(),
             head_rules: "collins".to_owned(),
             markov_order: 0,
             single_root: true,

@@ -122,7 +122,7 @@ fn rare_actions<S: TransitionSystem>(system: &S, examples: &[Example<S>], least:
 pub(super) fn fingerprint<S: TransitionSystem>(config: &TrainConfig, examples: &[Example<S>]) -> u64 {
     let settings = TrainConfig { epochs: 1, jobs: 1, ..config.clone() };
     let mut hasher = FxHasher::default();
-    serde_json::to_string(&settings).expect("plain data").hash(&mut hasher);
+    serde_json::to_string(&(settings, &*config.classes)).expect("plain data").hash(&mut hasher);
     for example in examples {
         example.actions.hash(&mut hasher);
         for token in &example.sentence.tokens {

@@ -112,8 +112,12 @@ fn train_system<S: Registered>(
     let examples::Prepared { system, examples, underivable } =
         examples::prepare::<S>(config, train, &preparer)?;
     log.prepared(examples.len(), &underivable, system.n_actions());
-    let vocabulary = Vocabulary::of(examples.iter().map(|example| &example.sentence));
-    let mut learner = Perceptron::new(vocabulary, config.templates()?, system.n_actions());
+    let templates = config.templates()?;
+    let mut vocabulary = Vocabulary::of(examples.iter().map(|example| &example.sentence));
+    if templates.uses_classes() {
+        vocabulary = vocabulary.with_vectors((*config.classes).clone());
+    }
+    let mut learner = Perceptron::new(vocabulary, templates, system.n_actions());
     let system = Arc::new(system);
     let fingerprint = examples::fingerprint(config, &examples);
     let (mut reports, mut best) = (Vec::new(), None::<(f64, Model)>);
