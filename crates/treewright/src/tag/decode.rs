@@ -3,17 +3,19 @@
 use super::features::{self, REACH};
 use super::labels::Labels;
 use super::lexicon::Lexicon;
-use super::weights::Rows;
+use super::weights::Frozen;
 use super::words::Word;
 
 /// The tag and the reading of what is outside the sentence.
 const EDGE: u16 = u16::MAX;
 
-/// The dictionary's word counts this part of an update of the perceptron, which in training is nothing.
-const TRUST: i32 = 4;
+// The next two are part of what stored weights mean, in their steps: to change one is to change the version of taggers.
 
-/// A guess ahead of the others by so many updates of the perceptron is kept.
-const SURE: i32 = 12;
+/// What the dictionary's word counts; in training it is nothing.
+const TRUST: i32 = 8;
+
+/// A guess ahead of the others by so much is kept.
+const SURE: i32 = 384;
 
 /// The layers of the tagger, in the order of their work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,14 +121,7 @@ impl<'a> Setting<'a> {
 
     /// Puts what a word says on its own into `row`: its features, and that the dictionary is to be believed as long as
     /// nothing speaks against it, which no feature can learn for a set of readings that is rare.
-    pub(super) fn score_own<R: Rows>(
-        &self,
-        layer: Layer,
-        word: &Word,
-        keys: &[u32],
-        rows: &R,
-        row: &mut [i32],
-    ) {
+    pub(super) fn score_own(&self, layer: Layer, word: &Word, keys: &[u32], rows: &Frozen, row: &mut [i32]) {
         row.fill(0);
         rows.add_all(keys, row);
         if let Some(entry) = word.entry {
@@ -135,7 +130,7 @@ impl<'a> Setting<'a> {
                 Layer::Guesses | Layer::Tags => &class.tags,
                 Layer::Readings => &class.readings,
             };
-            labels.iter().for_each(|&label| row[usize::from(label)] += R::UNIT / TRUST);
+            labels.iter().for_each(|&label| row[usize::from(label)] += TRUST);
         }
     }
 
@@ -168,11 +163,11 @@ impl<'a> Setting<'a> {
 
     /// Decides a layer for the words of a sequence from left to right; the layers before have decided. `own` gives the
     /// scores of a word on its own.
-    pub(super) fn decide<R: Rows>(
+    pub(super) fn decide(
         &self,
         layer: Layer,
         sequence: &mut Sequence,
-        rows: &R,
+        rows: &Frozen,
         scratch: &mut Scratch,
         mut own: impl FnMut(usize, &mut Vec<i32>),
     ) {
@@ -194,8 +189,7 @@ impl<'a> Setting<'a> {
                 best_of(candidates, scores)
             };
             if layer == Layer::Guesses {
-                sequence.sure[at] =
-                    candidates.len() == 1 || is_sure(chosen, candidates, scores, SURE * R::UNIT);
+                sequence.sure[at] = candidates.len() == 1 || is_sure(chosen, candidates, scores, SURE);
             }
             sequence.decided[layer as usize][at] = chosen;
         }

@@ -6,6 +6,28 @@ use super::words::Word;
 /// So many words on each side are looked at; arrays of words have as many edges around them.
 pub(super) const REACH: usize = 2;
 
+/// What both guesses and tags look at; `labels` are those decided on the left.
+#[inline]
+fn guess_and_tag(words: &[Word], labels: &[u16], at: usize, f: &mut impl FnMut(u32, u32, u32, u32)) {
+    let [p2, p1, w, n1, n2] = std::array::from_fn(|i| &words[at + i - REACH]);
+    let [t1, t2] = [1, 2].map(|back| u32::from(labels[at - back]));
+    let first = u32::from(p1.form == Word::EDGE.form);
+    f(33, first, w.tags, w.shape);
+    f(34, p1.folded, 0, 0);
+    f(35, n1.folded, 0, 0);
+    f(38, p1.folded, w.folded, 0);
+    f(39, w.folded, n1.folded, 0);
+    f(44, n1.tags, n2.tags, 0);
+    f(45, w.tags, n1.tags, 0);
+    f(47, w.suffix3, n1.tags, 0);
+    f(49, p1.shape, w.shape, n1.shape);
+    f(66, t1, t2, 0);
+    f(67, t1, w.folded, 0);
+    f(70, t1, w.suffix3, 0);
+    f(72, t1, w.tags, n1.tags);
+    f(75, t2, p2.folded, t1);
+}
+
 /// Features of guesses: the words around, and the guesses on the left.
 #[inline]
 pub(super) fn guess(
@@ -20,24 +42,16 @@ pub(super) fn guess(
     let [t1, t2] = [1, 2].map(|back| u32::from(guesses[at - back]));
     let first = u32::from(p1.form == Word::EDGE.form);
     let mut f = |template: u32, a: u32, b: u32, c: u32| add(feature(template, a, b, c));
+    guess_and_tag(words, guesses, at, &mut f);
     f(32, first, w.shape, 0);
-    f(33, first, w.tags, w.shape);
-    f(34, p1.folded, 0, 0);
-    f(35, n1.folded, 0, 0);
     f(36, p2.folded, 0, 0);
     f(37, n2.folded, 0, 0);
-    f(38, p1.folded, w.folded, 0);
-    f(39, w.folded, n1.folded, 0);
     f(40, p1.folded, n1.folded, 0);
     f(41, n1.suffix3, 0, 0);
     f(42, p1.suffix3, 0, 0);
     f(43, n1.tags, 0, 0);
-    f(44, n1.tags, n2.tags, 0);
-    f(45, w.tags, n1.tags, 0);
     f(46, w.folded, n1.tags, 0);
-    f(47, w.suffix3, n1.tags, 0);
     f(48, n1.shape, w.shape, 0);
-    f(49, p1.shape, w.shape, n1.shape);
     f(50, w.tags, n1.folded, 0);
     f(51, w.tags, p1.folded, 0);
     f(52, w.suffix2, p1.folded, 0);
@@ -63,16 +77,11 @@ pub(super) fn guess(
     }
     f(64, t1, 0, 0);
     f(65, t2, 0, 0);
-    f(66, t1, t2, 0);
-    f(67, t1, w.folded, 0);
     f(68, t1, w.tags, 0);
     f(69, t1, n1.tags, 0);
-    f(70, t1, w.suffix3, 0);
     f(71, t1, t2, w.tags);
-    f(72, t1, w.tags, n1.tags);
     f(73, t1, n1.folded, 0);
     f(74, t1, p1.folded, 0);
-    f(75, t2, p2.folded, t1);
     f(76, t1, w.shape, 0);
     f(78, t1, w.folded, n1.tags);
 }
@@ -80,25 +89,11 @@ pub(super) fn guess(
 /// Features of tags: the guesses for the word and those on its right, the tags on its left, and a few words.
 #[inline]
 pub(super) fn tag(words: &[Word], guesses: &[u16], tags: &[u16], at: usize, mut add: impl FnMut(u32)) {
-    let [p2, p1, w, n1, n2] = std::array::from_fn(|i| &words[at + i - REACH]);
+    let [p1, w, n1] = std::array::from_fn(|i| &words[at + i - 1]);
     let [t1, t2] = [1, 2].map(|back| u32::from(tags[at - back]));
     let [g0, g1, g2] = std::array::from_fn(|i| u32::from(guesses[at + i]));
-    let first = u32::from(p1.form == Word::EDGE.form);
     let mut f = |template: u32, a: u32, b: u32, c: u32| add(feature(template, a, b, c));
-    f(33, first, w.tags, w.shape);
-    f(34, p1.folded, 0, 0);
-    f(35, n1.folded, 0, 0);
-    f(38, p1.folded, w.folded, 0);
-    f(39, w.folded, n1.folded, 0);
-    f(44, n1.tags, n2.tags, 0);
-    f(45, w.tags, n1.tags, 0);
-    f(47, w.suffix3, n1.tags, 0);
-    f(49, p1.shape, w.shape, n1.shape);
-    f(66, t1, t2, 0);
-    f(67, t1, w.folded, 0);
-    f(70, t1, w.suffix3, 0);
-    f(72, t1, w.tags, n1.tags);
-    f(75, t2, p2.folded, t1);
+    guess_and_tag(words, tags, at, &mut f);
     f(128, g1, 0, 0);
     f(129, g2, 0, 0);
     f(130, g1, g2, 0);

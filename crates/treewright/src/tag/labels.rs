@@ -1,8 +1,8 @@
 //! What there is to predict: the columns the training data fills, and their values.
 //!
-//! A **reading** is all a token gets: a value for each column, as one id. The first layer of the tagger predicts a
+//! A **reading** is all a token gets: a value for each column, as one id. The first two layers of the tagger predict a
 //! **tag**, a part of the reading: UPOS and XPOS together where few pairs occur, else the first column alone. The
-//! second layer chooses among the readings with that tag; where each tag has one reading there is none.
+//! third layer chooses among the readings with that tag; where each tag has one reading there is nothing to choose.
 
 use rustc_hash::FxHashMap;
 
@@ -12,7 +12,7 @@ use crate::sentence::{Sentence, Str, Token};
 
 /// UPOS, XPOS, FEATS.
 pub(super) const N_COLUMNS: usize = 3;
-/// With more pairs of UPOS and XPOS than this, the first layer predicts UPOS alone.
+/// With more pairs of UPOS and XPOS than this, tags are UPOS alone.
 const MOST_PAIRS: usize = 200;
 /// Labels are 16-bit, and one bit of a weight's label marks the last of a row.
 const MOST_READINGS: usize = 1 << 15;
@@ -116,8 +116,8 @@ impl Labels {
         self.readings.len()
     }
 
-    /// Is there anything to choose after the first layer?
-    pub(super) fn has_second_layer(&self) -> bool {
+    /// Is there anything to choose once the tag is known?
+    pub(super) fn has_choice_of_readings(&self) -> bool {
         self.n_readings() > self.n_tags()
     }
 

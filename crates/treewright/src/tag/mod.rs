@@ -1,6 +1,6 @@
 //! Tagging: from bare words to UPOS, XPOS and FEATS, or to the one tag of a constituent treebank.
 //!
-//! Which columns there are is learnt from the training data. Three layers of averaged perceptrons go over a sentence
+//! Which columns there are is learnt from the training data. Three layers of linear classifiers go over a sentence
 //! from left to right: the first guesses a tag for each word, the second chooses the tags with the guesses on the right,
 //! the third one of the readings with that tag (`labels.rs` says what these are). A dictionary limits what frequent words can be; unknown words are judged by their prefixes,
 //! suffixes and shape, by their neighbours, and by classes made from word vectors where there are any.
@@ -59,23 +59,27 @@ pub struct TagConfig {
     pub trust_readings: u8,
     /// In training each feature is overlooked this often, so that none is relied on alone.
     pub dropout: f64,
-    /// Features changed fewer times in training are left out of the tagger.
-    pub min_updates: u32,
-    /// Weights smaller than this (an update is 1, the average counts) are left out.
+    /// After so many epochs it is settled which weights there are; the epochs that are left train those.
+    pub open_epochs: usize,
+    /// Features none of whose weights is as large as this (in units of log-odds; for readings twice that) are left out
+    /// then.
+    pub least_feature: f64,
+    /// And of the others, weights smaller than this.
     pub least_weight: f64,
 }
 
 impl Default for TagConfig {
     fn default() -> Self {
         TagConfig {
-            epochs: 8,
+            epochs: 10,
             seed: 1,
             classes: None,
             trust_tags: 5,
             trust_readings: 3,
             dropout: 0.3,
-            min_updates: 3,
-            least_weight: 0.1,
+            open_epochs: 6,
+            least_feature: 0.2,
+            least_weight: 0.05,
         }
     }
 }

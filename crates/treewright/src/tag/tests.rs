@@ -176,11 +176,13 @@ fn the_best_epoch_on_dev_counts() {
     let (train, dev) = (read(ENGLISH), read(ENGLISH));
     let mut scores = Vec::new();
     let tagger = Tagger::train(&train[..4], &dev[4..], &TagConfig::default(), &mut |progress| {
-        if let Progress::Epoch { layer: "tags", dev, .. } = progress {
-            scores.push(dev.expect("there is dev"));
+        if let Progress::Epoch { layer: "tags", dev: Some(dev), .. } = progress {
+            scores.push(*dev);
         }
     });
     let tagger = tagger.expect("it can be trained");
+    // Those whose weights are settled; before that a layer is not measured.
+    assert_eq!(scores.len(), TagConfig::default().epochs - TagConfig::default().open_epochs);
     let predicted = tagged(tagger.worker(), &dev[4..]);
     let pairs =
         || dev[4..].iter().zip(&predicted).flat_map(|(gold, ours)| gold.tokens.iter().zip(&ours.tokens));

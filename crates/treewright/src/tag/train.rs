@@ -1,10 +1,10 @@
-//! Training: an averaged perceptron for each layer, which learns from its own decisions on the left.
+//! Training: logistic regression for each layer, which learns from its own decisions on the left.
 
 use super::classes::WordClasses;
-use super::decode::{Layer, Scratch, Sequence, Setting, best_of};
+use super::decode::{Layer, Scratch, Sequence, Setting};
 use super::labels::Labels;
 use super::lexicon::{Counts, Entry, Lexicon};
-use super::weights::{Frozen, Learning, Rows};
+use super::weights::{Frozen, Learning};
 use super::words::{Analyser, Keys};
 use super::{Progress, TagConfig, Tagger};
 use crate::error::{Code, Error, Result};
@@ -52,6 +52,59 @@ fn examples(
     sentences.iter().enumerate().map(&mut of_sentence).collect()
 }
 
+/// Labels less likely than this are not moved: nearly all of them always are, and it would take nearly all the time.
+const LEAST_MOVED: f32 = 0.01;
+
+/// Memory for learning.
+#[derive(Default)]
+struct Desk {
+    candidates: Vec<u16>,
+    keys: Vec<u32>,
+    places: Vec<u32>,
+    /// By label: its score, then its probability.
+    scores: Vec<f32>,
+    gradient: Vec<(u16, f32)>,
+}
+
+impl Desk {
+    /// Turns the scores of the candidates into probabilities; gives the likeliest, of equals the first.
+    fn judge(&mut self) -> u16 {
+        let Desk { candidates, scores, .. } = self;
+        let mut best = candidates[0];
+        for &label in &candidates[1..] {
+            if scores[usize::from(label)] > scores[usize::from(best)] {
+                best = label;
+            }
+        }
+        let highest = scores[usize::from(best)];
+        let mut sum = 0.0;
+        for &label in candidates.iter() {
+            let score = &mut scores[usize::from(label)];
+            *score = (*score - highest).exp();
+            sum += *score;
+        }
+        candidates.iter().for_each(|&label| scores[usize::from(label)] /= sum);
+        best
+    }
+
+    /// The gradient of the log-likelihood of `gold`, from the probabilities; nothing if the model is sure enough.
+    fn derive(&mut self, gold: u16) {
+        let Desk { candidates, scores, gradient, .. } = self;
+        gradient.clear();
+        let lacking = 1.0 - scores[usize::from(gold)];
+        if lacking <= LEAST_MOVED || !candidates.contains(&gold) {
+            return;
+        }
+        gradient.push((gold, lacking));
+        for &label in candidates.iter().filter(|&&label| label != gold) {
+            let probability = scores[usize::from(label)];
+            if probability > LEAST_MOVED {
+                gradient.push((label, -probability));
+            }
+        }
+    }
+}
+
 /// Learns from one sentence; gives the number of wrong decisions, and of decisions.
 fn learn(
     layer: Layer,
@@ -60,33 +113,32 @@ fn learn(
     learning: &mut Learning,
     dropout: f64,
     rng: &mut Rng,
-    scratch: &mut Scratch,
+    desk: &mut Desk,
 ) -> (u64, u64) {
-    let Scratch { scores, candidates, keys } = scratch;
     let (mut errors, mut of) = (0, 0);
-    scores.resize(layer.n_labels(setting.labels), 0);
+    desk.scores.resize(layer.n_labels(setting.labels), 0.0);
     for (i, at) in example.sequence.places().enumerate() {
         let Some(gold) = example.gold[i] else { continue };
         let gold_tag = setting.labels.tag_of(gold);
         let gold = if layer == Layer::Readings { gold } else { gold_tag };
-        setting.candidates(layer, &example.sequence.words[at], gold_tag, candidates);
-        let mut chosen = candidates[0];
+        setting.candidates(layer, &example.sequence.words[at], gold_tag, &mut desk.candidates);
+        let mut chosen = desk.candidates[0];
         // Where the dictionary leaves no choice there is nothing to learn.
-        if candidates.len() > 1 {
+        if desk.candidates.len() > 1 {
             learning.tick();
             of += 1;
-            keys.clear();
-            keys.extend_from_slice(example.own(i));
-            setting.context(layer, &example.sequence, at, keys);
-            keys.retain(|_| rng.unit() >= dropout);
-            scores.fill(0);
-            learning.add_all(keys, scores);
-            chosen = best_of(candidates, scores);
-            if chosen != gold {
-                errors += 1;
-                if candidates.contains(&gold) {
-                    keys.iter().for_each(|&key| learning.update(key, gold, chosen));
-                }
+            desk.keys.clear();
+            desk.keys.extend_from_slice(example.own(i));
+            setting.context(layer, &example.sequence, at, &mut desk.keys);
+            desk.keys.retain(|_| rng.unit() >= dropout);
+            learning.places(&desk.keys, &mut desk.places);
+            desk.scores.fill(0.0);
+            learning.add(&desk.places, &mut desk.scores);
+            chosen = desk.judge();
+            errors += u64::from(chosen != gold);
+            desk.derive(gold);
+            if !desk.gradient.is_empty() {
+                learning.learn(&desk.keys, &desk.places, &desk.gradient);
             }
         }
         example.sequence.decided[layer as usize][at] = chosen;
@@ -137,7 +189,7 @@ fn train_layer(
     let n_labels = layer.n_labels(setting.labels);
     let mut learning = Learning::default();
     let mut best: Option<(f64, Frozen)> = None;
-    let mut scratch = Scratch::default();
+    let mut desk = Desk::default();
     let mut guesses = Vec::new();
     for epoch in 1..=config.epochs {
         let mut rng = Rng::new(config.seed.wrapping_add((epoch as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)));
@@ -146,19 +198,23 @@ fn train_layer(
         let (mut errors, mut of) = (0, 0);
         for i in order {
             let example = &mut train[i];
-            let counts =
-                learn(layer, setting, example, &mut learning, config.dropout, &mut rng, &mut scratch);
+            let counts = learn(layer, setting, example, &mut learning, config.dropout, &mut rng, &mut desk);
             errors += counts.0;
             of += counts.1;
         }
-        // Later guesses for sentences often seen would be better than those for new sentences can be. In the second
-        // epoch, with features left out, they are about as good.
-        if layer == Layer::Guesses && epoch <= 2 {
+        // Later guesses for sentences often seen would be better than those for new sentences can be.
+        if layer == Layer::Guesses && epoch == 1 {
             guesses = train.iter().map(|example| example.sequence.decided[layer as usize].clone()).collect();
         }
+        if epoch == config.open_epochs && epoch < config.epochs {
+            // Readings are the easiest to tell apart, and there are many of them.
+            let times = if layer == Layer::Readings { 2.0 } else { 1.0 };
+            learning.close(times * config.least_feature, config.least_weight);
+        }
         let mut score = None;
-        if epoch == config.epochs || !dev.is_empty() {
-            let frozen = learning.frozen(n_labels, config.min_updates, config.least_weight);
+        // Before its weights are settled a layer is too large to be kept.
+        if epoch == config.epochs || !dev.is_empty() && epoch > config.open_epochs {
+            let frozen = learning.frozen(n_labels);
             decide(layer, setting, dev, &frozen);
             score = accuracy(layer, setting, dev);
             if best.as_ref().is_none_or(|(highest, _)| score.is_none_or(|score| score > *highest)) {
@@ -236,8 +292,8 @@ pub(super) fn train(
     };
     let mut layer = |layer: Layer| {
         if layer == Layer::Readings {
-            if !labels.has_second_layer() {
-                return Learning::default().frozen(labels.n_readings(), 0, 0.0);
+            if !labels.has_choice_of_readings() {
+                return Learning::default().frozen(labels.n_readings());
             }
             // Readings are learnt, and measured, with the right tags.
             for example in train_examples.iter_mut().chain(&mut dev_examples) {
@@ -253,4 +309,54 @@ pub(super) fn train(
     lexicon.classes.truncate(n_classes);
     let (trust_tags, trust_readings) = (config.trust_tags, config.trust_readings);
     Ok(Tagger { labels, lexicon, classes, layers, trust_tags, trust_readings })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The log-likelihood of `gold` under these scores of the labels from 0 on.
+    fn likelihood(scores: &[f64], gold: usize) -> f64 {
+        scores[gold] - scores.iter().map(|score| score.exp()).sum::<f64>().ln()
+    }
+
+    #[track_caller]
+    fn check_gradient(scores: &[f32], gold: u16) {
+        let candidates: Vec<u16> = (0..scores.len() as u16).collect();
+        let mut desk = Desk { candidates, scores: scores.to_vec(), ..Desk::default() };
+        let best = desk.judge();
+        assert!(scores.iter().all(|&score| score <= scores[usize::from(best)]));
+        desk.derive(gold);
+        let wide: Vec<f64> = scores.iter().map(|&score| f64::from(score)).collect();
+        for label in 0..scores.len() {
+            let [less, more] = [-1e-4, 1e-4].map(|by| {
+                let mut moved = wide.clone();
+                moved[label] += by;
+                likelihood(&moved, usize::from(gold))
+            });
+            let expected = (more - less) / 2e-4;
+            let found =
+                desk.gradient.iter().find(|(l, _)| usize::from(*l) == label).map_or(0.0, |(_, by)| *by);
+            let error = (expected - f64::from(found)).abs();
+            // What is hardly likely is left out.
+            assert!(error < if found == 0.0 { 0.011 } else { 1e-4 }, "{label}: {expected} and {found}");
+        }
+    }
+
+    #[test]
+    fn the_gradient_is_that_of_the_likelihood() {
+        check_gradient(&[0.0, 0.0], 0);
+        check_gradient(&[1.0, -0.5, 0.3], 1);
+        check_gradient(&[90.0, 89.0, -90.0, 91.0], 3);
+        check_gradient(&[9.0, 0.0], 0);
+        check_gradient(&[9.0, 0.0], 1);
+    }
+
+    #[test]
+    fn an_answer_that_is_no_candidate_teaches_nothing() {
+        let mut desk = Desk { candidates: vec![0, 2], scores: vec![0.5; 3], ..Desk::default() };
+        desk.judge();
+        desk.derive(1);
+        assert!(desk.gradient.is_empty());
+    }
 }

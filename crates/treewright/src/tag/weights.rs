@@ -5,50 +5,52 @@ use rustc_hash::FxHashMap;
 use super::bytes::{Reader, Writer, damaged};
 use crate::error::Result;
 
-/// Something that can add a feature's weights to a row of scores.
-pub(super) trait Rows {
-    /// What one update of the perceptron is worth.
-    const UNIT: i32;
-    /// Adds the weights of the feature with this key; a feature never learnt adds nothing.
-    fn add(&self, key: u32, scores: &mut [i32]);
-
-    /// Adds the weights of several features.
-    #[inline]
-    fn add_all(&self, keys: &[u32], scores: &mut [i32]) {
-        keys.iter().for_each(|&key| self.add(key, scores));
-    }
-}
-
+/// The weight of a label under training.
 #[derive(Clone, Copy)]
 struct Weight {
     label: u16,
-    value: i32,
-    /// The sum of the values over all steps before `since`.
-    total: i64,
     since: u32,
+    value: f32,
+    /// The sum of the squares of its steps.
+    squares: f32,
+    /// The sum of the values over all decisions before `since`.
+    total: f64,
 }
 
-/// Weights under training: an averaged perceptron, whose values are whole numbers.
+/// The first step of a weight moves it by about this much (in units of log-odds); later ones are shorter.
+const STEP: f32 = 0.15;
+/// Keeps the first steps finite.
+const FEWEST_SQUARES: f32 = 0.01;
+
+impl Weight {
+    /// Counts the value for all decisions up to `now`.
+    fn settle(&mut self, now: u32) {
+        self.total += f64::from(self.value) * f64::from(now - self.since);
+        self.since = now;
+    }
+
+    fn step(&mut self, now: u32, by: f32) {
+        self.settle(now);
+        self.squares += by * by;
+        self.value += STEP * by / (self.squares + FEWEST_SQUARES).sqrt();
+    }
+}
+
+/// Weights under training: logistic regression with steps that become shorter for each weight the more it was moved
+/// (AdaGrad: Duchi, Hazan and Singer 2011), averaged over all decisions.
 #[derive(Default)]
 pub(super) struct Learning {
     ids: FxHashMap<u32, u32>,
     rows: Vec<Vec<Weight>>,
-    updates: Vec<u32>,
     now: u32,
+    /// Averages are over the decisions since then.
+    start: u32,
+    /// Is it settled which weights there are?
+    is_closed: bool,
 }
 
-impl Rows for Learning {
-    const UNIT: i32 = 1;
-
-    #[inline]
-    fn add(&self, key: u32, scores: &mut [i32]) {
-        if let Some(&id) = self.ids.get(&key) {
-            for weight in &self.rows[id as usize] {
-                scores[usize::from(weight.label)] += weight.value;
-            }
-        }
-    }
-}
+/// The place of a feature that has no weights.
+const NOWHERE: u32 = u32::MAX;
 
 impl Learning {
     /// One more decision was made; averages are over decisions.
@@ -56,46 +58,102 @@ impl Learning {
         self.now += 1;
     }
 
-    /// Moves a feature from the label `from` to the label `to`.
-    pub(super) fn update(&mut self, key: u32, to: u16, from: u16) {
-        let id = *self.ids.entry(key).or_insert_with(|| {
-            self.rows.push(Vec::new());
-            self.updates.push(0);
-            self.rows.len() as u32 - 1
-        });
-        self.updates[id as usize] += 1;
-        let row = &mut self.rows[id as usize];
-        for (label, by) in [(to, 1), (from, -1)] {
-            let at = row.iter().position(|weight| weight.label == label).unwrap_or_else(|| {
-                row.push(Weight { label, value: 0, total: 0, since: self.now });
-                row.len() - 1
-            });
-            let weight = &mut row[at];
-            weight.total += i64::from(weight.value) * i64::from(self.now - weight.since);
-            weight.since = self.now;
-            weight.value += by;
+    /// Finds the places of features, for [`Learning::add`] and [`Learning::learn`].
+    #[inline]
+    pub(super) fn places(&self, keys: &[u32], out: &mut Vec<u32>) {
+        out.clear();
+        out.extend(keys.iter().map(|key| self.ids.get(key).copied().unwrap_or(NOWHERE)));
+    }
+
+    /// Adds the weights of the features at these places; one never learnt adds nothing.
+    #[inline]
+    pub(super) fn add(&self, places: &[u32], scores: &mut [f32]) {
+        for &place in places.iter().filter(|&&place| place != NOWHERE) {
+            for weight in &self.rows[place as usize] {
+                scores[usize::from(weight.label)] += weight.value;
+            }
         }
     }
 
-    /// The averaged weights. Features updated fewer than `min_updates` times and averages below `least` are left out,
-    /// but a small table is kept whole: there each update counts, and there is nothing to save.
-    pub(super) fn frozen(&self, n_labels: usize, min_updates: u32, least: f64) -> Frozen {
-        let mut features: Vec<(u32, u32)> = self.ids.iter().map(|(&key, &id)| (key, id)).collect();
-        features.sort_unstable();
-        let steps = f64::from(self.now.max(1));
-        let (min_updates, least) =
-            if features.len() < FEW_FEATURES { (0, 0.0) } else { (min_updates, least) };
-        let (mut keys, mut rows) = (Vec::new(), Vec::new());
-        for (key, id) in features {
-            if self.updates[id as usize] < min_updates {
+    /// Moves the weights of features against the gradient: each label by so much. Weights that are not there are made,
+    /// unless it is settled which there are.
+    pub(super) fn learn(&mut self, keys: &[u32], places: &[u32], gradient: &[(u16, f32)]) {
+        let now = self.now;
+        for (&key, &place) in keys.iter().zip(places) {
+            if self.is_closed && place == NOWHERE {
                 continue;
             }
+            let place = match place {
+                // Two features of one word may, by chance, have one key.
+                NOWHERE => *self.ids.entry(key).or_insert_with(|| {
+                    self.rows.push(Vec::new());
+                    self.rows.len() as u32 - 1
+                }),
+                place => place,
+            };
+            let row = &mut self.rows[place as usize];
+            for &(label, by) in gradient {
+                match row.iter_mut().find(|weight| weight.label == label) {
+                    Some(weight) => weight.step(now, by),
+                    None if self.is_closed => {}
+                    None => {
+                        let mut weight = Weight { label, since: now, value: 0.0, squares: 0.0, total: 0.0 };
+                        weight.step(now, by);
+                        row.push(weight);
+                    }
+                }
+            }
+        }
+    }
+
+    /// How many features have weights.
+    pub(super) fn n_features(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Settles which weights there are: features none of whose averages reaches `least_feature` go, and of the others
+    /// the weights below `least_weight`. Those left can learn to do without the rest, and their averages begin anew.
+    /// A small table is kept whole: there is nothing to save.
+    pub(super) fn close(&mut self, least_feature: f64, least_weight: f64) {
+        if self.n_features() < FEW_FEATURES {
+            return;
+        }
+        let n = f64::from((self.now - self.start).max(1));
+        let size = |weight: &Weight| (weight.total / n).abs();
+        let mut rows = Vec::new();
+        let mut places = vec![NOWHERE; self.rows.len()];
+        for (old, mut row) in std::mem::take(&mut self.rows).into_iter().enumerate() {
+            row.iter_mut().for_each(|weight| weight.settle(self.now));
+            if !row.iter().any(|weight| size(weight) >= least_feature) {
+                continue;
+            }
+            row.retain(|weight| size(weight) >= least_weight);
+            row.iter_mut().for_each(|weight| weight.total = 0.0);
+            row.shrink_to_fit();
+            places[old] = rows.len() as u32;
+            rows.push(row);
+        }
+        self.ids.retain(|_, place| {
+            *place = places[*place as usize];
+            *place != NOWHERE
+        });
+        self.rows = rows;
+        self.start = self.now;
+        self.is_closed = true;
+    }
+
+    /// The averaged weights.
+    pub(super) fn frozen(&self, n_labels: usize) -> Frozen {
+        let mut features: Vec<(u32, u32)> = self.ids.iter().map(|(&key, &place)| (key, place)).collect();
+        features.sort_unstable();
+        let n = f64::from((self.now - self.start).max(1));
+        let (mut keys, mut rows) = (Vec::new(), Vec::new());
+        for (key, place) in features {
             let start = rows.len();
-            for weight in &self.rows[id as usize] {
-                let total = weight.total + i64::from(weight.value) * i64::from(self.now - weight.since);
-                let average = total as f64 / steps;
-                let quantised = (average * SCALE).round().clamp(-32767.0, 32767.0) as i16;
-                if average.abs() >= least && quantised != 0 {
+            for mut weight in self.rows[place as usize].iter().copied() {
+                weight.settle(self.now);
+                let quantised = (weight.total / n * SCALE).round().clamp(-32767.0, 32767.0) as i16;
+                if quantised != 0 {
                     rows.push((weight.label, quantised));
                 }
             }
@@ -108,8 +166,8 @@ impl Learning {
     }
 }
 
-/// So many steps of a quantised weight make one update of the perceptron.
-const SCALE: f64 = 32.0;
+/// So many steps of a quantised weight make one unit of log-odds.
+const SCALE: f64 = 80.0;
 /// Marks the place of a row that is stored whole.
 const DENSE: u32 = 1 << 31;
 /// So many features are looked up at once.
@@ -134,18 +192,18 @@ pub(super) struct Frozen {
     n_weights: usize,
 }
 
-impl Rows for Frozen {
-    const UNIT: i32 = SCALE as i32;
-
+impl Frozen {
+    /// Adds the weights of the feature with this key; a feature never learnt adds nothing.
     #[inline]
     fn add(&self, key: u32, scores: &mut [i32]) {
         let home = self.home(key);
         self.add_from(key, home, self.slots[home], scores);
     }
 
-    /// Looks at the first slots of several features before any is used, so that memory answers many at a time.
+    /// Adds the weights of several features. Looks at the first slots of several before any is used, so that memory
+    /// answers many at a time.
     #[inline]
-    fn add_all(&self, keys: &[u32], scores: &mut [i32]) {
+    pub(super) fn add_all(&self, keys: &[u32], scores: &mut [i32]) {
         let mut chunks = keys.chunks_exact(AT_ONCE);
         for chunk in &mut chunks {
             let homes: [usize; AT_ONCE] = std::array::from_fn(|i| self.home(chunk[i]));
@@ -156,9 +214,7 @@ impl Rows for Frozen {
         }
         chunks.remainder().iter().for_each(|&key| self.add(key, scores));
     }
-}
 
-impl Frozen {
     /// Adds the weights of a feature; `slot` is what stands at `at`, its first possible place.
     #[inline]
     fn add_from(&self, key: u32, mut at: usize, mut slot: [u32; 2], scores: &mut [i32]) {
@@ -295,5 +351,104 @@ impl Frozen {
             }
         }
         Ok(Frozen::build(&starts, &rows, n_labels))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Learns from one feature.
+    fn teach(learning: &mut Learning, key: u32, gradient: &[(u16, f32)]) {
+        let mut places = Vec::new();
+        learning.tick();
+        learning.places(&[key], &mut places);
+        learning.learn(&[key], &places, gradient);
+    }
+
+    fn scores(learning: &Learning, key: u32) -> [f32; 3] {
+        let (mut places, mut scores) = (Vec::new(), [0.0; 3]);
+        learning.places(&[key], &mut places);
+        learning.add(&places, &mut scores);
+        scores
+    }
+
+    fn frozen(learning: &Learning, key: u32) -> [i32; 3] {
+        let mut scores = [0; 3];
+        learning.frozen(3).add_all(&[key], &mut scores);
+        scores
+    }
+
+    /// A table too large to be kept whole: features from 1 on, which know label 0 and hardly label 1.
+    fn large() -> Learning {
+        let mut learning = Learning::default();
+        for key in 1..=FEW_FEATURES as u32 {
+            // The second half came to little.
+            let by = if key as usize > FEW_FEATURES / 2 { 0.001 } else { 1.0 };
+            teach(&mut learning, key, &[(0, by), (1, -0.001)]);
+        }
+        (0..FEW_FEATURES).for_each(|_| learning.tick());
+        learning
+    }
+
+    #[test]
+    fn steps_become_shorter() {
+        let mut learning = Learning::default();
+        let after = [1, 2, 3].map(|_| {
+            teach(&mut learning, 7, &[(2, 0.5), (0, -0.5)]);
+            scores(&learning, 7)
+        });
+        assert!(after.iter().all(|row| row[2] == -row[0] && row[1] == 0.0), "{after:?}");
+        let steps = [after[0][2], after[1][2] - after[0][2], after[2][2] - after[1][2]];
+        assert!(steps[0] > steps[1] && steps[1] > steps[2] && steps[2] > 0.0, "{steps:?}");
+        assert_eq!(scores(&learning, 8), [0.0; 3]);
+    }
+
+    #[test]
+    fn weights_are_averaged_over_decisions() {
+        let mut learning = Learning::default();
+        teach(&mut learning, 7, &[(1, 1.0)]);
+        let value = f64::from(scores(&learning, 7)[1]);
+        (0..3).for_each(|_| learning.tick());
+        // It was so for three decisions of four.
+        let expected = (value * SCALE * 3.0 / 4.0).round() as i32;
+        assert_eq!((frozen(&learning, 7), expected > 1), ([0, expected, 0], true));
+    }
+
+    #[test]
+    fn closing_leaves_what_counts() {
+        let mut learning = large();
+        let (kept, gone) = (1, FEW_FEATURES as u32);
+        let before = scores(&learning, kept);
+        assert!(before[0] > 0.0 && before[1] < 0.0 && scores(&learning, gone)[0] > 0.0);
+        learning.close(0.05, 0.01);
+        assert_eq!(learning.n_features(), FEW_FEATURES / 2);
+        assert_eq!(scores(&learning, kept), [before[0], 0.0, 0.0]);
+        assert_eq!(scores(&learning, gone), [0.0; 3]);
+        // Averages begin anew, and no weight comes back.
+        for key in [kept, gone] {
+            teach(&mut learning, key, &[(0, 1.0), (1, 1.0), (2, 1.0)]);
+            (0..100_000).for_each(|_| learning.tick());
+        }
+        let now = scores(&learning, kept);
+        assert!(now[0] > before[0] && now[1..] == [0.0; 2], "{now:?}");
+        assert_eq!(frozen(&learning, kept), [(f64::from(now[0]) * SCALE).round() as i32, 0, 0]);
+        assert_eq!(scores(&learning, gone), [0.0; 3]);
+    }
+
+    #[test]
+    fn a_feature_is_kept_with_its_small_weights() {
+        let mut learning = large();
+        learning.close(0.05, 0.0);
+        assert!(scores(&learning, 1)[1] < 0.0);
+    }
+
+    #[test]
+    fn a_small_table_is_kept_whole() {
+        let mut learning = Learning::default();
+        teach(&mut learning, 7, &[(0, 1e-3)]);
+        learning.close(9.0, 9.0);
+        teach(&mut learning, 8, &[(1, 1.0)]);
+        assert!(scores(&learning, 7)[0] > 0.0 && scores(&learning, 8)[1] > 0.0);
     }
 }

@@ -100,7 +100,7 @@ impl<'a> TaggerWorker<'a> {
     pub(super) fn with_cache(tagger: &'a Tagger, bytes: usize) -> Self {
         let labels = &tagger.labels;
         let widths = Layer::ALL.map(|layer| match layer {
-            Layer::Readings if !labels.has_second_layer() => 0,
+            Layer::Readings if !labels.has_choice_of_readings() => 0,
             _ => layer.n_labels(labels),
         });
         let n_words = (bytes / (4 * widths.iter().sum::<usize>())).clamp(64, MOST_WORDS).next_power_of_two();
