@@ -18,11 +18,11 @@ What did the dog say|?\nHe said|: \"|Yes|.|\"\nI saw Mr. Jones|.\nThe dog (|a bi
 It cost 34 470 euros in 1999|.\nMs. Hello worries|.\nThe U.S. won 3|-|2|.\nYes|, they did|...\n\n\
 今天|天气|很|好|。\nsay hello to the world|.\nNo|!\nWho is the dog|?\n";
 
-/// The little treebank as sentences.
-fn treebank() -> Vec<Sentence> {
+/// A treebank so written, six times, as sentences.
+fn sentences_of(treebank: &str) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     let mut starts_paragraph = true;
-    for line in TREEBANK.repeat(6).lines() {
+    for line in treebank.repeat(6).lines() {
         if line.is_empty() {
             starts_paragraph = true;
             continue;
@@ -59,8 +59,26 @@ fn treebank() -> Vec<Sentence> {
 }
 
 static SEGMENTER: LazyLock<Segmenter> = LazyLock::new(|| {
-    Segmenter::train(&treebank(), &SegmentConfig::default(), &mut |_| {}).expect("the treebank has sentences")
+    Segmenter::train(&sentences_of(TREEBANK), &SegmentConfig::default(), &mut |_| {})
+        .expect("the treebank has sentences")
 });
+
+#[test]
+fn neighbours_decide_whether_a_token_is_split() {
+    let sentences = sentences_of(&format!("{TREEBANK}\nNow its=it+s a dog|.\nThe dog ate its ear|.\n"));
+    let segmenter = Segmenter::train(&sentences, &SegmentConfig::default(), &mut |_| {}).expect("sentences");
+    let words = |text: &str| {
+        let document = segmenter.segment(text, &SegmentOptions::default());
+        let words = document.sentences.iter().flat_map(|sentence| &sentence.tokens);
+        words.map(|token| token.form.to_string()).collect::<Vec<_>>().join(" ")
+    };
+    // By the word before, and by the word behind.
+    assert_eq!(
+        [words("Now its it."), words("The dog ate its it.")],
+        ["Now it s it .", "The dog ate its it ."]
+    );
+    assert_eq!([words("The its a dog."), words("The its ear.")], ["The it s a dog .", "The its ear ."]);
+}
 
 fn options(lines: Lines, max_tokens: usize) -> SegmentOptions {
     SegmentOptions { lines, max_tokens }
@@ -192,7 +210,7 @@ fn a_segmenter_survives_its_bytes_and_notices_damage() {
 
 #[test]
 fn training_twice_gives_the_same_bytes() {
-    let again = Segmenter::train(&treebank(), &SegmentConfig::default(), &mut |_| {}).unwrap();
+    let again = Segmenter::train(&sentences_of(TREEBANK), &SegmentConfig::default(), &mut |_| {}).unwrap();
     assert_eq!(again.to_bytes(), SEGMENTER.to_bytes());
     let error = Segmenter::train(&[], &SegmentConfig::default(), &mut |_| {}).unwrap_err();
     assert_eq!(error.code, Code::BadTraining);
