@@ -133,3 +133,34 @@ fn the_default_model_parses() {
         assert_eq!(words.lines().filter(|line| line.contains('\t')).count(), 6, "{words}");
     }
 }
+
+#[test]
+fn recipes_are_settings_that_flags_override() {
+    let print = |more: &[&str]| stdout(&[&["train", "--print-config"], more].concat(), "");
+    let recipe = print(&["--recipe", "fast-dependencies"]);
+    assert!(recipe.contains("system = \"arc-hybrid\"\nfeatures = \"dependency-fast\""), "{recipe}");
+    let changed = print(&["--recipe", "fast-dependencies", "--epochs", "77"]);
+    assert_eq!(changed, recipe.replace("epochs = 8", "epochs = 77"));
+    assert_ne!(changed, recipe);
+    for bad in [&["--recipe", "nonsense"][..], &["--recipe", "dependencies", "--config", "x.toml"]] {
+        assert_eq!(run(&[&["train", "--print-config"], bad].concat(), "").status.code(), Some(2), "{bad:?}");
+    }
+}
+
+#[test]
+fn less_is_kept_where_less_is_asked_for() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/ud_english_ewt.conllu");
+    let sample = sample.to_str().expect("a plain path");
+    let path = scratch("beam.model").to_str().expect("a plain path").to_owned();
+    let flags = ["train", "--system", "arc-hybrid", "--beam", "4", "--epochs", "2", "--dev", sample];
+    stdout(&[&flags[..], &["--train", sample, "--quiet", "-o", &path]].concat(), "");
+    let parse = |more: &[&str]| stdout(&[&["parse", "--model", &path, sample], more].concat(), "");
+    assert_eq!(parse(&[]), parse(&["--keep", "95"]));
+    assert_eq!(
+        parse(&["--keep", "1"]),
+        parse(&["--beam", "1"]),
+        "the one in hundred that lags least does not lag"
+    );
+    assert_ne!(parse(&["--keep", "1"]), parse(&["--keep", "100"]));
+    assert_eq!(run(&["parse", "--model", &path, sample, "--keep", "101"], "").status.code(), Some(2));
+}
