@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use treewright::Sentence;
-use treewright::tag::{Progress, TagConfig, Tagger, WordClasses, jackknife};
+use treewright::tag::{Progress, TagConfig, Tagger, jackknife};
 use treewright::treebank::{self, Entry, Format, ReadOptions, WriteOptions};
+use treewright::word_classes::WordClasses;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -59,7 +60,7 @@ fn main() -> Result<(), Failure> {
                 let file = std::fs::File::open(value)?;
                 let classes = WordClasses::from_vectors(flate2::read::MultiGzDecoder::new(file), 1)?;
                 eprintln!("classes of {} words in {:.1} s", classes.len(), started.elapsed().as_secs_f64());
-                config.classes = Some(Arc::new(classes));
+                config.classes = Arc::new(classes);
             }
             "--epochs" => config.epochs = value.parse()?,
             "--seed" => config.seed = value.parse()?,

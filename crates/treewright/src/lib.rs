@@ -22,6 +22,7 @@ pub mod error;
 pub mod eval;
 pub mod features;
 pub mod forest;
+mod hash;
 pub mod ids;
 #[cfg(test)]
 pub(crate) mod laws;
@@ -41,6 +42,7 @@ pub mod tag;
 pub mod train;
 pub mod tree;
 pub mod treebank;
+pub mod word_classes;
 
 pub use error::{Code, Error, Result};
 pub use ids::{ActionId, CellId, LabelId, NodeId, StepId, TokenIdx, WordId};

@@ -13,9 +13,10 @@ use treewright::parser::TreeKind;
 use treewright::pipeline::{PartKind, Pipeline};
 use treewright::segment::{SegmentConfig, Segmenter};
 use treewright::system::SystemTag;
-use treewright::tag::{self, TagConfig, Tagger, WordClasses};
+use treewright::tag::{self, TagConfig, Tagger};
 use treewright::train::{Checkpoint, EpochReport, Log, TrainConfig, Update, train};
 use treewright::treebank::Entry;
+use treewright::word_classes::WordClasses;
 use treewright::{Code, Error, Result, Sentence};
 
 use crate::io::{Output, ReadArgs, Skipping, for_each_entry};
@@ -323,8 +324,7 @@ fn train_tagger(
     training: &mut [Entry],
     dev: &mut [Entry],
 ) -> Result<Vec<u8>> {
-    let settings =
-        TagConfig { seed: config.seed, classes: Some(config.classes.clone()), ..TagConfig::default() };
+    let settings = TagConfig { seed: config.seed, classes: config.classes.clone(), ..TagConfig::default() };
     let sentences =
         |entries: &[Entry]| entries.iter().map(|entry| entry.sentence.clone()).collect::<Vec<_>>();
     let mut say = |progress: &tag::Progress| {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::template::Column;
 use crate::sentence::{Sentence, Str, Token};
-use crate::tag::WordClasses;
+use crate::word_classes::WordClasses;
 
 /// No token there.
 pub(super) const NONE: u32 = 0;

@@ -1,7 +1,7 @@
 //! What each layer looks at around a word. Templates below 32 belong to words on their own (`words.rs`).
 
-use super::hash::feature;
 use super::words::Word;
+use crate::hash::feature;
 
 /// So many words on each side are looked at; arrays of words have as many edges around them.
 pub(super) const REACH: usize = 2;

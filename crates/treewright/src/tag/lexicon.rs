@@ -7,9 +7,9 @@
 use rustc_hash::FxHashMap;
 
 use super::bytes::{Reader, Writer, damaged};
-use super::hash;
 use super::labels::Labels;
 use crate::error::Result;
+use crate::hash;
 
 /// A set of readings that some word can have.
 #[derive(Clone, Debug, PartialEq, Eq)]

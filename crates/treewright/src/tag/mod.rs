@@ -18,10 +18,8 @@
 //! ```
 
 mod bytes;
-mod classes;
 mod decode;
 mod features;
-mod hash;
 mod jackknife;
 mod labels;
 mod lexicon;
@@ -32,12 +30,12 @@ mod worker;
 
 use std::sync::Arc;
 
-pub use classes::WordClasses;
 pub use jackknife::jackknife;
 pub use worker::TaggerWorker;
 
 use crate::error::Result;
 use crate::sentence::Sentence;
+use crate::word_classes::{Cluster, WordClasses};
 use bytes::{Reader, Writer, damaged};
 use decode::{Layer, N_LAYERS};
 use labels::Labels;
@@ -51,8 +49,8 @@ pub struct TagConfig {
     pub epochs: usize,
     /// The seed of the order of sentences.
     pub seed: u64,
-    /// Classes of words, from word vectors.
-    pub classes: Option<Arc<WordClasses>>,
+    /// Classes of words, from word vectors; none without.
+    pub classes: Arc<WordClasses>,
     /// A word whose count has at least so many binary digits (4: eight or more) gets only tags it was seen with.
     pub trust_tags: u8,
     /// The same for the readings (XPOS, FEATS) within a tag.
@@ -73,7 +71,7 @@ impl Default for TagConfig {
         TagConfig {
             epochs: 10,
             seed: 1,
-            classes: None,
+            classes: Arc::default(),
             trust_tags: 5,
             trust_readings: 3,
             dropout: 0.3,
@@ -170,7 +168,7 @@ impl Tagger {
         out.number(u64::from(self.trust_readings));
         self.labels.to_bytes(&mut out);
         self.lexicon.to_bytes(&mut out);
-        self.classes.to_bytes(&mut out);
+        write_classes(&self.classes, &mut out);
         self.layers.iter().for_each(|rows| rows.to_bytes(&mut out));
         let checksum = crc32fast::hash(&out.0);
         out.0.extend_from_slice(&checksum.to_le_bytes());
@@ -204,7 +202,7 @@ impl Tagger {
             return Err(damaged("it has no tags"));
         }
         let lexicon = Lexicon::from_bytes(&mut input, &labels)?;
-        let classes = WordClasses::from_bytes(&mut input)?;
+        let classes = read_classes(&mut input)?;
         let mut layer = |layer: Layer| Frozen::from_bytes(&mut input, layer.n_labels(&labels));
         let layers = [layer(Layer::Guesses)?, layer(Layer::Tags)?, layer(Layer::Readings)?];
         if !input.is_empty() {
@@ -212,6 +210,26 @@ impl Tagger {
         }
         Ok(Tagger { labels, lexicon, classes, layers, trust_tags, trust_readings })
     }
+}
+
+fn write_classes(classes: &WordClasses, out: &mut Writer) {
+    let clusters = classes.sorted();
+    out.rising(clusters.iter().map(|(key, _)| *key));
+    for (_, cluster) in clusters {
+        cluster.iter().for_each(|&c| out.number(u64::from(c)));
+    }
+}
+
+fn read_classes(input: &mut Reader<'_>) -> Result<WordClasses> {
+    let keys = input.rising()?;
+    let mut read = |key: u32| {
+        let mut cluster = Cluster::default();
+        for c in &mut cluster {
+            *c = input.below(1 << 16, "a word class")? as u16;
+        }
+        Ok((key, cluster))
+    };
+    keys.into_iter().map(&mut read).collect()
 }
 
 #[cfg(test)]

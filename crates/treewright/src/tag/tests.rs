@@ -24,7 +24,7 @@ fn read(text: &str) -> Vec<Sentence> {
 
 fn with_classes() -> TagConfig {
     let classes = WordClasses::from_vectors(VECTORS.as_bytes(), 1).expect("good vectors");
-    TagConfig { classes: Some(Arc::new(classes)), ..TagConfig::default() }
+    TagConfig { classes: Arc::new(classes), ..TagConfig::default() }
 }
 
 #[track_caller]
@@ -193,7 +193,7 @@ fn the_best_epoch_on_dev_counts() {
 
 #[test]
 fn word_classes_come_from_vectors() {
-    let classes = with_classes().classes.expect("classes");
+    let classes = with_classes().classes;
     assert_eq!(classes.len(), 6);
     let word2vec = WordClasses::from_vectors(format!("6 3\n{VECTORS}").as_bytes(), 1).expect("word2vec");
     assert_eq!(word2vec, *classes);

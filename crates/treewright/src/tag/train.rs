@@ -1,6 +1,5 @@
 //! Training: logistic regression for each layer, which learns from its own decisions on the left.
 
-use super::classes::WordClasses;
 use super::decode::{Layer, Scratch, Sequence, Setting};
 use super::labels::Labels;
 use super::lexicon::{Counts, Entry, Lexicon};
@@ -10,6 +9,7 @@ use super::{Progress, TagConfig, Tagger};
 use crate::error::{Code, Error, Result};
 use crate::rng::Rng;
 use crate::sentence::Sentence;
+use crate::word_classes::WordClasses;
 
 /// A sentence to learn from, or to be measured on.
 struct Example {
@@ -249,7 +249,7 @@ pub(super) fn train(
     if labels.columns == [false; super::labels::N_COLUMNS] {
         return bad("no token of the training data has a tag: there is nothing to learn for a tagger");
     }
-    let classes = config.classes.as_deref().cloned().unwrap_or_default();
+    let classes = (*config.classes).clone();
     let mut analyser = Analyser::default();
     let mut counts = Counts::default();
     let tokens = || train.iter().flat_map(|sentence| &sentence.tokens).zip(gold.iter().flatten());

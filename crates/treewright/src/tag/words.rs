@@ -1,8 +1,8 @@
 //! What a word looks like on its own: the parts of its form, its dictionary entry, its classes.
 
-use super::classes::WordClasses;
-use super::hash::{feature, key};
 use super::lexicon::{Entry, Lexicon};
+use crate::hash::{feature, key};
+use crate::word_classes::WordClasses;
 
 /// Salts of the keys of words.
 const FORM: u64 = 1;

@@ -2,9 +2,9 @@
 
 use super::Tagger;
 use super::decode::{Layer, N_LAYERS, Scratch, Sequence, Setting};
-use super::hash;
 use super::labels::N_COLUMNS;
 use super::words::{Analyser, Word};
+use crate::hash;
 use crate::sentence::{Sentence, Str};
 
 /// A cache of rows takes at most so many bytes (at least 64 words fit, whatever that takes).

@@ -8,8 +8,8 @@ use crate::error::{Code, Error, Result};
 use crate::features::{TemplateSet, shipped, shipped_names};
 use crate::oracle::OracleKind;
 use crate::system::{SystemOptions, SystemTag};
-use crate::tag::WordClasses;
 use crate::tree::{Preparation, PseudoProjective};
+use crate::word_classes::WordClasses;
 
 /// Which states training learns from, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::treebank::Writer;
 
 const GOOD: &str = "\
 # sent_id = s1

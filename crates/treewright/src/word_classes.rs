@@ -5,13 +5,12 @@ use std::io::{BufRead, BufReader, Read};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::bytes::{Reader, Writer};
-use super::hash;
 use crate::error::{Code, Error, Result};
+use crate::hash;
 use crate::rng::Rng;
 
 /// The clusterings: how many clusters each has.
-pub(super) const SIZES: [usize; 2] = [64, 512];
+const SIZES: [usize; 2] = [64, 512];
 const SALT: u64 = 77;
 const ROUNDS: usize = 12;
 
@@ -51,7 +50,13 @@ impl From<Listed> for WordClasses {
             *key = key.wrapping_add(*step);
             Some(*key)
         });
-        WordClasses { clusters: keys.zip(listed.clusters).collect() }
+        keys.zip(listed.clusters).collect()
+    }
+}
+
+impl FromIterator<(u32, Cluster)> for WordClasses {
+    fn from_iter<I: IntoIterator<Item = (u32, Cluster)>>(clusters: I) -> Self {
+        WordClasses { clusters: clusters.into_iter().collect() }
     }
 }
 
@@ -189,30 +194,9 @@ impl WordClasses {
     }
 
     /// All keys with their clusters, rising.
-    fn sorted(&self) -> Vec<(u32, Cluster)> {
+    pub(crate) fn sorted(&self) -> Vec<(u32, Cluster)> {
         let mut clusters: Vec<(u32, Cluster)> = self.clusters.iter().map(|(&key, &c)| (key, c)).collect();
         clusters.sort_unstable();
         clusters
-    }
-
-    pub(super) fn to_bytes(&self, out: &mut Writer) {
-        let clusters = self.sorted();
-        out.rising(clusters.iter().map(|(key, _)| *key));
-        for (_, cluster) in clusters {
-            cluster.iter().for_each(|&c| out.number(u64::from(c)));
-        }
-    }
-
-    pub(super) fn from_bytes(input: &mut Reader<'_>) -> Result<Self> {
-        let keys = input.rising()?;
-        let mut clusters = FxHashMap::with_capacity_and_hasher(keys.len(), Default::default());
-        for key in keys {
-            let mut cluster = Cluster::default();
-            for c in &mut cluster {
-                *c = input.below(1 << 16, "a word class")? as u16;
-            }
-            clusters.insert(key, cluster);
-        }
-        Ok(WordClasses { clusters })
     }
 }

@@ -16,7 +16,7 @@ fn mix(mut z: u64) -> u64 {
 
 /// The hash of a string, 64 bits.
 #[inline]
-pub(super) fn of_bytes(salt: u64, bytes: &[u8]) -> u64 {
+pub(crate) fn of_bytes(salt: u64, bytes: &[u8]) -> u64 {
     let mut hash = salt.wrapping_mul(K) ^ bytes.len() as u64;
     let mut chunks = bytes.chunks_exact(8);
     for chunk in &mut chunks {
@@ -32,13 +32,13 @@ pub(super) fn of_bytes(salt: u64, bytes: &[u8]) -> u64 {
 
 /// The key of a string; never 0.
 #[inline]
-pub(super) fn key(salt: u64, text: &str) -> u32 {
+pub(crate) fn key(salt: u64, text: &str) -> u32 {
     ((of_bytes(salt, text.as_bytes()) >> 32) as u32).max(1)
 }
 
 /// The key of a feature: its template and up to three values; never 0, which marks a free slot.
 #[inline]
-pub(super) fn feature(template: u32, a: u32, b: u32, c: u32) -> u32 {
+pub(crate) fn feature(template: u32, a: u32, b: u32, c: u32) -> u32 {
     let low = (u64::from(a) << 32 | u64::from(b)).wrapping_mul(K);
     let high = (u64::from(c) << 32 | u64::from(template)).wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
     let mut z = low.rotate_left(29) ^ high;
