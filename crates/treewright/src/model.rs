@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 0   8 bytes   "TREEWRT\n"
-//! 8   u32       version (2)
+//! 8   u32       version (3; 2 is the same without single weights in buckets)
 //! 12  u32       length of the header
 //! 16  u64       length of the weights, in 32-bit words
 //! 24  u32       CRC-32 of header and weights
@@ -28,7 +28,8 @@ use crate::system::{Registered, SystemTag, SystemVisitor};
 use crate::train::TrainConfig;
 
 pub(crate) const MAGIC: &[u8; 8] = b"TREEWRT\n";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
+const OLDEST_VERSION: u32 = 2;
 const PREFIX: usize = 32;
 const ALIGNMENT: usize = 64;
 
@@ -244,12 +245,15 @@ impl Model {
         let prefix = bytes.get(..PREFIX).ok_or_else(short)?;
         let number = |at: usize| u32::from_le_bytes(prefix[at..at + 4].try_into().expect("four bytes"));
         let version = number(8);
-        if version != VERSION {
+        if !(OLDEST_VERSION..=VERSION).contains(&version) {
             return Err(bad(format!(
-                "the model has version {version}; this program reads version {VERSION}"
+                "the model has version {version}; this program reads versions {OLDEST_VERSION} to {VERSION}"
             )));
         }
         let n_words = u64::from_le_bytes(prefix[16..24].try_into().expect("eight bytes"));
+        if n_words > FrozenWeights::MOST_WORDS as u64 {
+            return Err(bad(format!("the model has {n_words} weights, more than this program reads")));
+        }
         let header_len = number(12) as usize;
         let start = weights_start(header_len);
         let length = n_words.checked_mul(4).and_then(|size| size.checked_add(start as u64));

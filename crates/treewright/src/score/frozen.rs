@@ -1,8 +1,8 @@
 //! Read-only weights for parsing: averaged, quantised to 16 bits, laid out for few cache misses, mappable from disk
 //! (little-endian machines only: a row's 16-bit weights are used where they lie).
 //!
-//! A feature's key leads to a bucket of eight fingerprints and eight places, one line of the cache; the place says where
-//! its weights stand: as pairs, or as a whole row if there are many. Buckets and weights are fetched ahead of their use,
+//! A feature's key leads to a bucket of eight fingerprints and eight places, one line of the cache; the place is its only
+//! weight, or says where its weights stand: as pairs, or as a whole row if there are many. Buckets and weights are fetched ahead of their use,
 //! in bulk, so that cache misses overlap, and what is found is listed without branches, which would be mispredicted.
 //!
 //! The weights are scaled so that no sum over a state's templates can leave 16 bits: sums need no wider numbers, and a
@@ -20,10 +20,15 @@ use crate::sentence::Sentence;
 
 /// Features of a bucket.
 const BUCKET: usize = 8;
-/// Words of a bucket: the fingerprints (0 = free), then the places of the weights with their numbers.
+/// Words of a bucket: the fingerprints (0 = free), then the weights, or their places with their numbers.
 const BUCKET_WORDS: usize = 2 * BUCKET;
-/// The low bits of a place are the number of pairs there, 0 for a whole row.
+/// A feature's only pair stands in the bucket itself, marked by this bit: most features have but one, and so a cache miss
+/// less.
+const SINGLE: u32 = 1 << 31;
+/// Else the low bits are the number of pairs at the place that the others tell, 0 for a whole row.
 const COUNT_BITS: u32 = 5;
+/// So many bits tell a place.
+const PLACE_BITS: u32 = 31 - COUNT_BITS;
 const MOST_PAIRS: usize = (1 << COUNT_BITS) - 1;
 /// So full is the table, in percent.
 const FULL: usize = 62;
@@ -57,7 +62,7 @@ fn pack(action: u16, weight: i16) -> u32 {
 
 #[inline]
 fn unpack(pair: u32) -> (usize, i16) {
-    ((pair >> 16) as usize, pair as u16 as i16)
+    (((pair & !SINGLE) >> 16) as usize, pair as u16 as i16)
 }
 
 /// The largest factor for weights at which no sum over one feature of each template leaves 16 bits.
@@ -75,8 +80,14 @@ fn scale(features: &[Feature], n_templates: usize) -> f32 {
 }
 
 impl FrozenWeights {
+    /// The most words there can be (268 MB).
+    pub(crate) const MOST_WORDS: usize = 1 << PLACE_BITS;
+
     /// Averages, quantises and lays out what a perceptron has learnt, without the weights below `least`.
-    pub fn of(perceptron: &Perceptron, least: f32) -> Self {
+    ///
+    /// # Errors
+    /// When there are too many weights.
+    pub fn of(perceptron: &Perceptron, least: f32) -> Result<Self> {
         let n_actions = perceptron.n_actions();
         let row_words = row_words(n_actions);
         let features = perceptron.averaged();
@@ -91,6 +102,7 @@ impl FrozenWeights {
         let is_row = |pairs: &[(u16, i16)]| {
             pairs.len() > MOST_PAIRS || (n_actions >= 16 && pairs.len() * 8 >= n_actions)
         };
+        let is_single = |pairs: &[(u16, i16)]| matches!(pairs, [(action, _)] if action >> 15 == 0);
         // Buckets, then rows, so that these stay aligned, then pairs.
         let n_buckets = (features.len() * 100 / FULL).div_ceil(BUCKET).max(1) + 1;
         let n_rows = features.iter().filter(|(_, pairs)| is_row(pairs)).count();
@@ -106,8 +118,9 @@ impl FrozenWeights {
             };
             words[at] = fingerprint(*key);
             let place = if is_row(pairs) { next_row } else { words.len() };
-            assert!(place < 1 << (32 - COUNT_BITS), "the weights are addressed by 27 bits");
-            if is_row(pairs) {
+            if is_single(pairs) {
+                words[at + BUCKET] = SINGLE | pack(pairs[0].0, pairs[0].1);
+            } else if is_row(pairs) {
                 words[at + BUCKET] = (place as u32) << COUNT_BITS;
                 let row: &mut [i16] = bytemuck::cast_slice_mut(&mut words[place..place + row_words]);
                 pairs.iter().for_each(|&(action, weight)| row[usize::from(action)] = weight);
@@ -117,7 +130,12 @@ impl FrozenWeights {
                 words.extend(pairs.iter().map(|&(action, weight)| pack(action, weight)));
             }
         }
-        FrozenWeights { source: Arc::new(words), n_buckets, n_actions, n_features: features.len() }
+        if words.len() > Self::MOST_WORDS {
+            let message =
+                format!("the model would have {} MB: leave small weights out of it", words.len() * 4 / 1_000_000);
+            return Err(Error::new(Code::BadTraining, 0, 0, message));
+        }
+        Ok(FrozenWeights { source: Arc::new(words), n_buckets, n_actions, n_features: features.len() })
     }
 
     /// Weights from the words of a model file. What is read later is bounded by `words`, whatever they hold.
@@ -164,7 +182,7 @@ impl FrozenWeights {
 
     /// The place of a feature's weights, if the model has it. The number of looks is bounded, so that a damaged table
     /// without a free place cannot hang the parser.
-    #[inline]
+    #[inline(always)]
     fn place(buckets: &[[u32; BUCKET_WORDS]], wanted: Wanted) -> (u32, bool) {
         let mut at = wanted.bucket as usize;
         for _ in 0..buckets.len() {
@@ -182,40 +200,48 @@ impl FrozenWeights {
     }
 
     /// Finds features and fetches their weights.
-    #[inline]
+    #[inline(always)]
     fn find(&self, words: &[u32], wanted: &[Wanted], found: &mut Found) {
         let buckets = &words.as_chunks::<BUCKET_WORDS>().0[..self.n_buckets];
-        if found.rows.len() < wanted.len() {
-            found.rows.resize(wanted.len(), 0);
-            found.pairs.resize(wanted.len(), 0);
+        for list in [&mut found.rows, &mut found.pairs, &mut found.singles] {
+            if list.len() < wanted.len() {
+                list.resize(wanted.len(), 0);
+            }
         }
-        let (mut n_rows, mut n_pairs) = (0, 0);
+        let (mut n_rows, mut n_pairs, mut n_singles) = (0, 0, 0);
         for &wanted in wanted {
             let (place, is_there) = Self::place(buckets, wanted);
+            let is_single = place & SINGLE != 0;
             let is_row = place as usize & MOST_PAIRS == 0;
             let start = (place >> COUNT_BITS) as usize;
+            let is_elsewhere = is_there & !is_single;
             // The further lines of a row follow by themselves.
-            kernel::prefetch(words, start);
+            kernel::prefetch(words, if is_elsewhere { start } else { 0 });
             found.rows[n_rows] = start as u32;
-            n_rows += usize::from(is_there & is_row);
+            n_rows += usize::from(is_elsewhere & is_row);
             found.pairs[n_pairs] = place;
-            n_pairs += usize::from(is_there & !is_row);
+            n_pairs += usize::from(is_elsewhere & !is_row);
+            found.singles[n_singles] = place;
+            n_singles += usize::from(is_there & is_single);
         }
-        (found.n_rows, found.n_pairs) = (n_rows, n_pairs);
+        (found.n_rows, found.n_pairs, found.n_singles) = (n_rows, n_pairs, n_singles);
     }
 
     /// The sums of the weights of features, into `sums`.
-    #[inline]
+    #[inline(always)]
     fn sum(words: &[u32], found: &Found, sums: &mut [i16]) {
         kernel::sum_rows(words, &found.rows[..found.n_rows], sums);
+        let mut add = |pair: u32| {
+            let (action, weight) = unpack(pair);
+            if let Some(sum) = sums.get_mut(action) {
+                *sum = sum.wrapping_add(weight);
+            }
+        };
+        found.singles[..found.n_singles].iter().for_each(|&pair| add(pair));
         for &place in &found.pairs[..found.n_pairs] {
             let start = (place >> COUNT_BITS) as usize;
-            for &pair in words.get(start..start + (place as usize & MOST_PAIRS)).unwrap_or(&[]) {
-                let (action, weight) = unpack(pair);
-                if let Some(sum) = sums.get_mut(action) {
-                    *sum = sum.wrapping_add(weight);
-                }
-            }
+            let pairs = words.get(start..start + (place as usize & MOST_PAIRS)).unwrap_or(&[]);
+            pairs.iter().for_each(|&pair| add(pair));
         }
     }
 }
@@ -246,8 +272,11 @@ struct Found {
     rows: Vec<u32>,
     /// Places of pairs, with their numbers: the first `n_pairs` count.
     pairs: Vec<u32>,
+    /// Pairs themselves: the first `n_singles` count.
+    singles: Vec<u32>,
     n_rows: usize,
     n_pairs: usize,
+    n_singles: usize,
 }
 
 /// Sums of the weights of groups of templates, for what these have seen in this sentence: an open-addressing table
@@ -370,7 +399,22 @@ impl Scorer for Frozen {
     }
 
     fn score(&mut self, forest: &Forest, views: &[View], rows: &mut Rows) {
-        kernel::with_avx2(|| self.fill(forest, views, rows));
+        kernel::with_avx2(Fill { scorer: self, forest, views, rows });
+    }
+}
+
+/// Rows of scores to be filled.
+struct Fill<'a> {
+    scorer: &'a mut Frozen,
+    forest: &'a Forest,
+    views: &'a [View],
+    rows: &'a mut Rows,
+}
+
+impl kernel::Work for Fill<'_> {
+    #[inline(always)]
+    fn run(self) {
+        self.scorer.fill(self.forest, self.views, self.rows);
     }
 }
 

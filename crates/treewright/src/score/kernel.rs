@@ -92,21 +92,28 @@ fn matches_anywhere(words: &[u32; 8], wanted: u32) -> u32 {
     words.iter().enumerate().fold(0, |bits, (i, &word)| bits | u32::from(word == wanted) << i)
 }
 
-/// Runs code compiled for AVX2 where the processor has it.
+/// Work that is compiled twice, for every processor and for those with AVX2. (A closure would not do: the compiler may
+/// choose not to inline it, and then it is compiled for every processor alone.)
+pub(super) trait Work {
+    /// Does it. To be marked `#[inline(always)]`, with all that it calls.
+    fn run(self);
+}
+
+/// Does work with AVX2 where the processor has it.
 #[inline]
-pub(super) fn with_avx2<R>(run: impl FnOnce() -> R) -> R {
+pub(super) fn with_avx2(work: impl Work) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("bmi2") {
         // SAFETY: the processor has both, as was just asked.
-        return unsafe { run_avx2(run) };
+        return unsafe { run_avx2(work) };
     }
-    run()
+    work.run();
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn run_avx2<R>(run: impl FnOnce() -> R) -> R {
-    run()
+fn run_avx2(work: impl Work) {
+    work.run();
 }
 
 #[cfg(test)]
@@ -125,6 +132,24 @@ mod tests {
         }
     }
 
+    struct SumRows<'a>(&'a [u32], &'a [u32], &'a mut [i16]);
+
+    impl Work for SumRows<'_> {
+        #[inline(always)]
+        fn run(self) {
+            sum_rows(self.0, self.1, self.2);
+        }
+    }
+
+    struct AddSums<'a>(&'a mut [i16], &'a [i16]);
+
+    impl Work for AddSums<'_> {
+        #[inline(always)]
+        fn run(self) {
+            add_sums(self.0, self.1);
+        }
+    }
+
     #[test]
     fn both_versions_agree_with_plain_sums() {
         let words: Vec<u32> = (0..4000u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
@@ -134,7 +159,7 @@ mod tests {
             // The last place has no whole row any more.
             let places = [0, 8, 1234, 77, 3000, 4000 - n as u32 / 2, 4001 - n as u32 / 2, u32::MAX];
             let (mut fast, mut portable) = (vec![5i16; n], vec![5i16; n]);
-            with_avx2(|| sum_rows(&words, &places, &mut fast));
+            with_avx2(SumRows(&words, &places, &mut fast));
             sum_rows(&words, &places, &mut portable);
             assert_eq!(fast, portable);
             // Of rows that are cut off, the parts that are there may count.
@@ -145,7 +170,7 @@ mod tests {
                 assert!(fast.iter().enumerate().all(|(i, &got)| got == sum(i)), "{n_blocks} blocks");
             }
             let (mut doubled, before) = (fast.clone(), fast.clone());
-            with_avx2(|| add_sums(&mut doubled, &before));
+            with_avx2(AddSums(&mut doubled, &before));
             add_sums(&mut fast, &before);
             assert_eq!(doubled, fast);
         }

@@ -66,7 +66,7 @@ fn after_updates(seed: u64, updates: usize) -> (Perceptron, Forest, Vec<Vec<f64>
 fn lazy_averages_are_true_averages_and_freezing_keeps_them() {
     for updates in [1, 7, 300, 3000] {
         let (learner, forest, truth) = after_updates(updates as u64, updates);
-        let weights = FrozenWeights::of(&learner, 0.0);
+        let weights = FrozenWeights::of(&learner, 0.0).expect("few weights");
         let vocabulary = Arc::new(learner.vocabulary().clone());
         let mut frozen = Frozen::new(vocabulary, learner.templates(), weights);
         frozen.start_sentence(&sentence());
@@ -92,7 +92,7 @@ fn a_batch_is_scored_as_one_by_one() {
     let mut frozen = Frozen::new(
         Arc::new(learner.vocabulary().clone()),
         learner.templates(),
-        FrozenWeights::of(&learner, 0.0),
+        FrozenWeights::of(&learner, 0.0).expect("few weights"),
     );
     frozen.start_sentence(&sentence());
     learner.start_sentence(&sentence());

@@ -143,7 +143,7 @@ fn train_system<S: Registered>(
             system: system.clone(),
             vocabulary: Arc::new(learner.vocabulary().clone()),
             templates: Arc::new(learner.templates().clone()),
-            weights: FrozenWeights::of(&learner, config.least_weight),
+            weights: FrozenWeights::of(&learner, config.least_weight)?,
             config: config.clone(),
             lags: Arc::default(),
         };
