@@ -139,6 +139,11 @@ impl Seen {
     }
 }
 
+/// Do so many tokens of `n` make a rule? (Of tokens, not of occurrences: a rule must hold for tokens never seen.)
+fn is_rule(of: usize, n: usize) -> bool {
+    of >= 3 && of * 5 >= n * 4
+}
+
 impl Multiwords {
     /// Learns from the surface tokens of a treebank.
     pub(super) fn train(sentences: &[Sentence]) -> Self {
@@ -156,6 +161,7 @@ impl Multiwords {
                 *entry.splits.entry(split).or_default() += 1;
             }
         }
+        Self::leave_apostrophes_out(&mut seen);
         let endings = Self::learn_endings(&seen);
         let ambiguous = Self::learn_ambiguous(&seen, sentences);
         let mut learned = Multiwords { tokens: BTreeMap::new(), endings, ambiguous };
@@ -166,6 +172,33 @@ impl Multiwords {
             }
         }
         learned
+    }
+
+    /// Adds what people make of tokens with an apostrophe in a hurry: if "dont" and "cant" are split like "don't" and
+    /// "can't", then so is "havent". But not "shell" like "she'll", for "well" is not split like "we'll".
+    fn leave_apostrophes_out(seen: &mut BTreeMap<String, Seen>) {
+        let is_apostrophe = |c: char| c == '\'' || c == '\u{2019}';
+        let bare = |text: &str| text.replace(is_apostrophe, "");
+        // By the words behind the first: tokens without apostrophe, each with its split if it were one.
+        let mut by_rest: BTreeMap<Vec<String>, BTreeMap<String, Split>> = BTreeMap::new();
+        for (form, entry) in seen.iter().filter(|(form, _)| form.contains(is_apostrophe)) {
+            let Some(words) = entry.split().and_then(|split| split.words(form)) else { continue };
+            let words: Vec<String> = words.iter().map(|word| bare(word)).collect();
+            if let Some(split) = Split::of(&bare(form), &words) {
+                by_rest.entry(words[1..].to_vec()).or_default().insert(bare(form), split);
+            }
+        }
+        for forms in by_rest.into_values() {
+            let known = forms.iter().filter_map(|(form, split)| Some((seen.get(form)?, split)));
+            let (n, of) = known.fold((0, 0), |(n, of), (entry, split)| {
+                (n + 1, of + usize::from(entry.split() == Some(split)))
+            });
+            if is_rule(of, n) {
+                for (form, split) in forms {
+                    seen.entry(form).or_insert(Seen { n: 1, splits: BTreeMap::from([(split, 1)]) });
+                }
+            }
+        }
     }
 
     /// Learns from their neighbours when tokens are split that are not always.
@@ -199,7 +232,7 @@ impl Multiwords {
 
     /// Endings that several tokens share and that nearly always mean the same split.
     fn learn_endings(seen: &BTreeMap<String, Seen>) -> BTreeMap<String, Split> {
-        let mut by_ending: FxHashMap<&str, (u32, BTreeMap<&Split, u32>)> = FxHashMap::default();
+        let mut by_ending: FxHashMap<&str, (usize, BTreeMap<&Split, usize>)> = FxHashMap::default();
         for (form, entry) in seen.iter().filter(|(_, entry)| !entry.is_even()) {
             let split = entry.split();
             let n_chars = form.chars().count();
@@ -218,10 +251,9 @@ impl Multiwords {
         let mut endings: Vec<(&str, &Split)> = by_ending
             .iter()
             .filter_map(|(&ending, (n, splits))| {
-                // Of tokens, not of occurrences: an ending must hold for tokens that were never seen.
                 let (split, &of) =
                     splits.iter().max_by_key(|&(split, &of)| (of, std::cmp::Reverse(*split)))?;
-                (of >= 3 && of * 5 >= n * 4).then_some((ending, *split))
+                is_rule(of, *n).then_some((ending, *split))
             })
             .collect();
         endings.sort_unstable_by_key(|&(ending, _)| (ending.len(), ending));
@@ -340,6 +372,24 @@ mod tests {
         check("vê-la", "vê+la");
         check("fazê-la", "fazê-la");
         check("lado", "lado");
+    }
+
+    #[test]
+    fn apostrophes_are_left_out_where_the_treebank_does_so() {
+        let words = |tokens: &str, surface: &str| {
+            let learned = Multiwords::train(&treebank(tokens));
+            learned.words(surface, ["", ""]).map_or_else(|| surface.to_owned(), |words| words.join("+"))
+        };
+        let apart = "don't=do+n't can't=ca+n't isn't=is+n't haven’t=have+n’t we'll=we+'ll he'll=he+'ll she'll=she+'ll";
+        let all = format!("{apart} dont=do+nt cant=ca+nt isnt=is+nt well hell");
+        assert_eq!(words(&all, "havent"), "have+nt");
+        assert_eq!(words(&all, "Havent"), "Have+nt");
+        assert_eq!(words(&all, "shell"), "shell");
+        // Two are too few, and one of four that says otherwise is too much.
+        assert_eq!(words(&format!("{apart} dont=do+nt cant=ca+nt"), "havent"), "havent");
+        assert_eq!(words(&format!("{all} didn't=did+n't didnt"), "havent"), "havent");
+        // What was seen is what was seen.
+        assert_eq!(words(&format!("{all} havent"), "havent"), "havent");
     }
 
     #[test]
