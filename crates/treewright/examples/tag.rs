@@ -9,7 +9,7 @@ use std::time::Instant;
 use treewright::Sentence;
 use treewright::tag::{Progress, TagConfig, Tagger, jackknife};
 use treewright::treebank::{self, Entry, Format, ReadOptions, WriteOptions};
-use treewright::word_classes::WordClasses;
+use treewright::word_classes::WordVectors;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -51,17 +51,11 @@ fn main() -> Result<(), Failure> {
             "usage: tag TRAIN DEV OUT [--vectors FILE] [--epochs N] [--seed N] [--jackknife FOLDS]".into()
         );
     };
-    let (mut config, mut folds, mut model_file) = (TagConfig::default(), None, String::new());
+    let (mut config, mut vectors, mut folds, mut model_file) = (TagConfig::default(), None, None, String::new());
     for pair in options.chunks(2) {
         let [name, value] = pair else { return Err(format!("{} has no value", pair[0]).into()) };
         match name.as_str() {
-            "--vectors" => {
-                let started = Instant::now();
-                let file = std::fs::File::open(value)?;
-                let classes = WordClasses::from_vectors(flate2::read::MultiGzDecoder::new(file), 1)?;
-                eprintln!("classes of {} words in {:.1} s", classes.len(), started.elapsed().as_secs_f64());
-                config.classes = Arc::new(classes);
-            }
+            "--vectors" => vectors = Some(value),
             "--epochs" => config.epochs = value.parse()?,
             "--seed" => config.seed = value.parse()?,
             "--trust-tags" => config.trust_tags = value.parse()?,
@@ -77,6 +71,12 @@ fn main() -> Result<(), Failure> {
     }
     let train = sentences(&read(train_file)?.1);
     let (format, mut dev) = read(dev_file)?;
+    if let Some(path) = vectors {
+        let started = Instant::now();
+        let source = flate2::read::MultiGzDecoder::new(std::fs::File::open(path)?);
+        config.vectors = Arc::new(WordVectors::read(source, config.seed)?);
+        eprintln!("vectors read in {:.1} s", started.elapsed().as_secs_f64());
+    }
     if let Some(folds) = folds {
         let tagged = jackknife(&train, folds, &config, 2, &mut show)?;
         let (mut right, mut all) = (0, 0);

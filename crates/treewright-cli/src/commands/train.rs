@@ -16,7 +16,7 @@ use treewright::system::SystemTag;
 use treewright::tag::{self, TagConfig, Tagger};
 use treewright::train::{Checkpoint, EpochReport, Log, TrainConfig, Update, train};
 use treewright::treebank::Entry;
-use treewright::word_classes::WordClasses;
+use treewright::word_classes::WordVectors;
 use treewright::{Code, Error, Result, Sentence};
 
 use crate::io::{Output, ReadArgs, Skipping, for_each_entry};
@@ -232,17 +232,17 @@ impl TrainArgs {
         Ok(config)
     }
 
-    /// The classes of words, if there are vectors.
-    fn classes(&self, seed: u64) -> Result<WordClasses> {
-        let Some(path) = &self.vectors else { return Ok(WordClasses::default()) };
+    /// The word vectors, if there are any.
+    fn vectors(&self, seed: u64) -> Result<Arc<WordVectors>> {
+        let Some(path) = &self.vectors else { return Ok(Arc::default()) };
         let file = File::open(path).map_err(|error| Error::from(error).in_file(path))?;
         let source: Box<dyn std::io::Read> = if path.ends_with(".gz") {
             Box::new(flate2::read::MultiGzDecoder::new(file))
         } else {
             Box::new(file)
         };
-        let classes = WordClasses::from_vectors(std::io::BufReader::new(source), seed);
-        classes.map_err(|error| error.in_file(path))
+        let vectors = WordVectors::read(source, seed).map_err(|error| error.in_file(path))?;
+        Ok(Arc::new(vectors))
     }
 }
 
@@ -260,7 +260,7 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     if args.system.is_none() && args.config.is_none() && args.recipe.is_none() && !args.no_parser {
         return Err(missing("--system S or --recipe NAME"));
     }
-    config.classes = Arc::new(args.classes(config.seed)?);
+    let vectors = args.vectors(config.seed)?;
     let mut skipping = Skipping::new(args.read.on_error);
     let mut read = |paths: &[String]| -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
@@ -271,12 +271,13 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
         Ok(entries)
     };
     let (mut training, mut dev) = (read(&args.train)?, read(&args.dev)?);
+    config.classes = Arc::new(vectors.classes(training.iter().map(|entry| &entry.sentence), config.seed));
     let mut parts = Vec::new();
     if args.with.contains(&PartArg::Segmenter) {
         parts.push((PartKind::Segmenter, train_segmenter(args, &training)?));
     }
     if args.with.contains(&PartArg::Tagger) {
-        parts.push((PartKind::Tagger, train_tagger(args, &config, &mut training, &mut dev)?));
+        parts.push((PartKind::Tagger, train_tagger(args, &config, vectors, &mut training, &mut dev)?));
     }
     if args.no_parser {
         write_file(output, |file| Pipeline::of_parts(parts).save(file))?;
@@ -321,10 +322,11 @@ fn train_segmenter(args: &TrainArgs, training: &[Entry]) -> Result<Vec<u8>> {
 fn train_tagger(
     args: &TrainArgs,
     config: &TrainConfig,
+    vectors: Arc<WordVectors>,
     training: &mut [Entry],
     dev: &mut [Entry],
 ) -> Result<Vec<u8>> {
-    let settings = TagConfig { seed: config.seed, classes: config.classes.clone(), ..TagConfig::default() };
+    let settings = TagConfig { seed: config.seed, vectors, ..TagConfig::default() };
     let sentences =
         |entries: &[Entry]| entries.iter().map(|entry| entry.sentence.clone()).collect::<Vec<_>>();
     let mut say = |progress: &tag::Progress| {

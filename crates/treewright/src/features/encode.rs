@@ -251,6 +251,7 @@ fn suffix(form: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::word_classes::WordVectors;
 
     #[test]
     fn rare_words_fall_back_to_their_class() {
@@ -292,9 +293,9 @@ mod tests {
     #[test]
     fn words_have_the_classes_of_their_vectors() {
         let sentence = Sentence::from_tagged([("Cat", "N"), ("dog", "N"), ("zzz", "N")]);
-        let vectors = WordClasses::from_vectors("cat 1 0\ndog 0 1\nthing 0.1 0.9\n".as_bytes(), 1);
+        let vectors = WordVectors::read("cat 1 0\ndog 0 1\nthing 0.1 0.9\n".as_bytes(), 1);
         let vocabulary = Vocabulary::of([&sentence].into_iter())
-            .with_vectors(vectors.expect("three vectors of two numbers"));
+            .with_vectors(vectors.expect("three vectors of two numbers").classes([].iter(), 1));
         let text = serde_json::to_string(&vocabulary).expect("plain data");
         for vocabulary in [vocabulary, serde_json::from_str(&text).expect("what was written")] {
             let mut encoded = Encoded::default();

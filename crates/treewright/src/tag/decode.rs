@@ -141,7 +141,7 @@ impl<'a> Setting<'a> {
         let add = |key| out.push(key);
         match layer {
             Layer::Guesses => features::guess(words, guesses, *case, at, self.has_classes, add),
-            Layer::Tags => features::tag(words, guesses, tags, at, add),
+            Layer::Tags => features::tag(words, guesses, tags, at, self.has_classes, add),
             Layer::Readings => features::reading(words, tags, readings, at, add),
         }
     }

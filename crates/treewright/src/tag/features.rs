@@ -88,7 +88,14 @@ pub(super) fn guess(
 
 /// Features of tags: the guesses for the word and those on its right, the tags on its left, and a few words.
 #[inline]
-pub(super) fn tag(words: &[Word], guesses: &[u16], tags: &[u16], at: usize, mut add: impl FnMut(u32)) {
+pub(super) fn tag(
+    words: &[Word],
+    guesses: &[u16],
+    tags: &[u16],
+    at: usize,
+    has_classes: bool,
+    mut add: impl FnMut(u32),
+) {
     let [p1, w, n1] = std::array::from_fn(|i| &words[at + i - 1]);
     let [t1, t2] = [1, 2].map(|back| u32::from(tags[at - back]));
     let [g0, g1, g2] = std::array::from_fn(|i| u32::from(guesses[at + i]));
@@ -114,6 +121,17 @@ pub(super) fn tag(words: &[Word], guesses: &[u16], tags: &[u16], at: usize, mut 
     f(145, g0, g1, g2);
     f(146, g0, w.folded, 0);
     f(147, g0, w.tags, g1);
+    if has_classes {
+        let [[pc1, pf1], [wc, wf], [nc1, nf1]] = [p1, w, n1].map(|word| word.clusters.map(u32::from));
+        f(148, g1, wc, 0);
+        f(149, t1, wc, g1);
+        f(150, t1, wf, 0);
+        f(151, g1, wf, 0);
+        f(152, wc, nc1, 0);
+        f(153, pf1, 0, 0);
+        f(154, nf1, 0, 0);
+        f(155, pc1, wc, 0);
+    }
 }
 
 /// Features of readings: all tags are known, and the readings on the left.

@@ -35,7 +35,7 @@ pub use worker::TaggerWorker;
 
 use crate::error::Result;
 use crate::sentence::Sentence;
-use crate::word_classes::{Cluster, WordClasses};
+use crate::word_classes::{Cluster, WordClasses, WordVectors};
 use bytes::{Reader, Writer, damaged};
 use decode::{Layer, N_LAYERS};
 use labels::Labels;
@@ -49,8 +49,8 @@ pub struct TagConfig {
     pub epochs: usize,
     /// The seed of the order of sentences.
     pub seed: u64,
-    /// Classes of words, from word vectors; none without.
-    pub classes: Arc<WordClasses>,
+    /// Vectors of words, from which classes are learnt; perhaps of no words.
+    pub vectors: Arc<WordVectors>,
     /// A word whose count has at least so many binary digits (4: eight or more) gets only tags it was seen with.
     pub trust_tags: u8,
     /// The same for the readings (XPOS, FEATS) within a tag.
@@ -71,7 +71,7 @@ impl Default for TagConfig {
         TagConfig {
             epochs: 10,
             seed: 1,
-            classes: Arc::default(),
+            vectors: Arc::default(),
             trust_tags: 5,
             trust_readings: 3,
             dropout: 0.3,

@@ -23,8 +23,8 @@ fn read(text: &str) -> Vec<Sentence> {
 }
 
 fn with_classes() -> TagConfig {
-    let classes = WordClasses::from_vectors(VECTORS.as_bytes(), 1).expect("good vectors");
-    TagConfig { classes: Arc::new(classes), ..TagConfig::default() }
+    let vectors = WordVectors::read(VECTORS.as_bytes(), 1).expect("good vectors");
+    TagConfig { vectors: Arc::new(vectors), ..TagConfig::default() }
 }
 
 #[track_caller]
@@ -189,18 +189,6 @@ fn the_best_epoch_on_dev_counts() {
     let right = pairs().filter(|(gold, ours)| (&gold.tag, &gold.xpos) == (&ours.tag, &ours.xpos)).count();
     let best = scores.iter().copied().fold(0.0, f64::max);
     assert!((right as f64 * 100.0 / pairs().count() as f64 - best).abs() < 1e-9, "{best} among {scores:?}");
-}
-
-#[test]
-fn word_classes_come_from_vectors() {
-    let classes = with_classes().classes;
-    assert_eq!(classes.len(), 6);
-    let word2vec = WordClasses::from_vectors(format!("6 3\n{VECTORS}").as_bytes(), 1).expect("word2vec");
-    assert_eq!(word2vec, *classes);
-    for bad in ["a 1 2\nb 1\n", "a x\n", "a\n", "a NaN\n"] {
-        let error = WordClasses::from_vectors(bad.as_bytes(), 1).expect_err(bad);
-        assert_eq!((error.code, error.location.line > 0), (Code::BadRules, true));
-    }
 }
 
 /// `odd` is a VERB in one sentence and occurs nowhere else; all other words are NOUNs.

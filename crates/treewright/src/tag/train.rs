@@ -249,7 +249,7 @@ pub(super) fn train(
     if labels.columns == [false; super::labels::N_COLUMNS] {
         return bad("no token of the training data has a tag: there is nothing to learn for a tagger");
     }
-    let classes = (*config.classes).clone();
+    let classes = config.vectors.classes(train.iter(), config.seed);
     let mut analyser = Analyser::default();
     let mut counts = Counts::default();
     let tokens = || train.iter().flat_map(|sentence| &sentence.tokens).zip(gold.iter().flatten());
