@@ -88,7 +88,8 @@ impl Network {
         self.out.learn(hidden, out, back);
         back.pop();
         back.iter_mut().zip(&*hidden).for_each(|(slope, x)| *slope *= 1.0 - x * x);
-        self.hidden.learn(input, &back.clone(), out);
+        // How the vector itself should change is of no interest.
+        self.hidden.learn(input, back, out);
     }
 }
 
