@@ -51,7 +51,8 @@ fn main() -> Result<(), Failure> {
             "usage: tag TRAIN DEV OUT [--vectors FILE] [--epochs N] [--seed N] [--jackknife FOLDS]".into()
         );
     };
-    let (mut config, mut vectors, mut folds, mut model_file) = (TagConfig::default(), None, None, String::new());
+    let (mut config, mut vectors, mut folds, mut model_file) =
+        (TagConfig::default(), None, None, String::new());
     for pair in options.chunks(2) {
         let [name, value] = pair else { return Err(format!("{} has no value", pair[0]).into()) };
         match name.as_str() {

@@ -131,8 +131,10 @@ impl FrozenWeights {
             }
         }
         if words.len() > Self::MOST_WORDS {
-            let message =
-                format!("the model would have {} MB: leave small weights out of it", words.len() * 4 / 1_000_000);
+            let message = format!(
+                "the model would have {} MB: raise least-weight to leave small weights out",
+                words.len() * 4 / 1_000_000
+            );
             return Err(Error::new(Code::BadTraining, 0, 0, message));
         }
         Ok(FrozenWeights { source: Arc::new(words), n_buckets, n_actions, n_features: features.len() })

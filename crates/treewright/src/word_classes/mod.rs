@@ -202,13 +202,16 @@ mod tests {
     /// that does not matter; the tag, known for half of the words, is the sign of their last number.
     fn pure(is_tagged: bool) -> usize {
         let mut rng = Rng::new(5);
-        let numbers: Vec<[f64; 6]> =
-            (0..1000).map(|_| std::array::from_fn(|i| (rng.unit() - 0.5) * if i < 5 { 4.0 } else { 1.0 })).collect();
-        let line = |(i, numbers): (usize, &[f64; 6])| format!("w{i} {}\n", numbers.map(|x| x.to_string()).join(" "));
+        let numbers: Vec<[f64; 6]> = (0..1000)
+            .map(|_| std::array::from_fn(|i| (rng.unit() - 0.5) * if i < 5 { 4.0 } else { 1.0 }))
+            .collect();
+        let line =
+            |(i, numbers): (usize, &[f64; 6])| format!("w{i} {}\n", numbers.map(|x| x.to_string()).join(" "));
         let text: String = numbers.iter().enumerate().map(line).collect();
         let tag = |i: usize| if numbers[i][5] > 0.0 { "A" } else { "B" };
         let words: Vec<String> = (0..500).map(|i| format!("W{i}")).collect();
-        let treebank = Sentence::from_tagged(words.iter().enumerate().map(|(i, word)| (word.as_str(), tag(i))));
+        let treebank =
+            Sentence::from_tagged(words.iter().enumerate().map(|(i, word)| (word.as_str(), tag(i))));
         let vectors = WordVectors::read(text.as_bytes(), 1).expect("six numbers each");
         let classes = vectors.classes([treebank].iter().filter(|_| is_tagged), 1);
         let mut signs = [[0usize; 2]; N_COARSE + 1];

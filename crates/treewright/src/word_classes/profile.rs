@@ -22,7 +22,8 @@ struct Layer {
 impl Layer {
     fn new(n_in: usize, n_out: usize, rng: &mut Rng) -> Self {
         let scale = (6.0 / (n_in + n_out) as f32).sqrt();
-        let weights: Vec<f32> = (0..(n_in + 1) * n_out).map(|_| (rng.unit() as f32 * 2.0 - 1.0) * scale).collect();
+        let weights: Vec<f32> =
+            (0..(n_in + 1) * n_out).map(|_| (rng.unit() as f32 * 2.0 - 1.0) * scale).collect();
         let squares = vec![1e-6; weights.len()];
         Layer { weights: Points { numbers: weights, n: n_in + 1 }, squares }
     }
@@ -95,7 +96,12 @@ impl Network {
 
 /// For each vector the square roots of the probabilities of its tags: such points are near where probabilities are
 /// alike. `counts` says how often words, by number, were seen with each of `n_tags` tags.
-pub(super) fn profiles(vectors: &Points, counts: &FxHashMap<usize, Vec<f32>>, n_tags: usize, seed: u64) -> Points {
+pub(super) fn profiles(
+    vectors: &Points,
+    counts: &FxHashMap<usize, Vec<f32>>,
+    n_tags: usize,
+    seed: u64,
+) -> Points {
     let mut rng = Rng::new(seed);
     let mut network = Network {
         hidden: Layer::new(vectors.n, N_HIDDEN, &mut rng),
