@@ -201,16 +201,17 @@ impl FrozenWeights {
         (0, false)
     }
 
-    /// Finds features and fetches their weights.
+    /// Finds features, adds their places to what was found, and fetches their weights.
     #[inline(always)]
     fn find(&self, words: &[u32], wanted: &[Wanted], found: &mut Found) {
         let buckets = &words.as_chunks::<BUCKET_WORDS>().0[..self.n_buckets];
-        for list in [&mut found.rows, &mut found.pairs, &mut found.singles] {
-            if list.len() < wanted.len() {
-                list.resize(wanted.len(), 0);
+        let mut ends = found.ends;
+        for (list, end) in found.lists.iter_mut().zip(ends) {
+            if list.len() < end + wanted.len() {
+                list.resize(end + wanted.len(), 0);
             }
         }
-        let (mut n_rows, mut n_pairs, mut n_singles) = (0, 0, 0);
+        let [rows, pairs, singles] = &mut found.lists;
         for &wanted in wanted {
             let (place, is_there) = Self::place(buckets, wanted);
             let is_single = place & SINGLE != 0;
@@ -219,28 +220,29 @@ impl FrozenWeights {
             let is_elsewhere = is_there & !is_single;
             // The further lines of a row follow by themselves.
             kernel::prefetch(words, if is_elsewhere { start } else { 0 });
-            found.rows[n_rows] = start as u32;
-            n_rows += usize::from(is_elsewhere & is_row);
-            found.pairs[n_pairs] = place;
-            n_pairs += usize::from(is_elsewhere & !is_row);
-            found.singles[n_singles] = place;
-            n_singles += usize::from(is_there & is_single);
+            rows[ends[ROWS]] = start as u32;
+            ends[ROWS] += usize::from(is_elsewhere & is_row);
+            pairs[ends[PAIRS]] = place;
+            ends[PAIRS] += usize::from(is_elsewhere & !is_row);
+            singles[ends[SINGLES]] = place;
+            ends[SINGLES] += usize::from(is_there & is_single);
         }
-        (found.n_rows, found.n_pairs, found.n_singles) = (n_rows, n_pairs, n_singles);
+        found.ends = ends;
     }
 
-    /// The sums of the weights of features, into `sums`.
+    /// Adds the weights of what was found from `from` up to `to` to `sums`.
     #[inline(always)]
-    fn sum(words: &[u32], found: &Found, sums: &mut [i16]) {
-        kernel::sum_rows(words, &found.rows[..found.n_rows], sums);
+    fn sum(words: &[u32], found: &Found, from: Ends, to: Ends, sums: &mut [i16]) {
+        let list = |kind: usize| &found.lists[kind][from[kind]..to[kind]];
+        kernel::sum_rows(words, list(ROWS), sums);
         let mut add = |pair: u32| {
             let (action, weight) = unpack(pair);
             if let Some(sum) = sums.get_mut(action) {
                 *sum = sum.wrapping_add(weight);
             }
         };
-        found.singles[..found.n_singles].iter().for_each(|&pair| add(pair));
-        for &place in &found.pairs[..found.n_pairs] {
+        list(SINGLES).iter().for_each(|&pair| add(pair));
+        for &place in list(PAIRS) {
             let start = (place >> COUNT_BITS) as usize;
             let pairs = words.get(start..start + (place as usize & MOST_PAIRS)).unwrap_or(&[]);
             pairs.iter().for_each(|&pair| add(pair));
@@ -267,18 +269,20 @@ struct Wanted {
     fingerprint: u32,
 }
 
-/// Where the weights of some features stand.
+/// The kinds of weights: whole rows, by where they begin; pairs, by their places with their numbers; single pairs.
+const ROWS: usize = 0;
+const PAIRS: usize = 1;
+const SINGLES: usize = 2;
+
+/// A place in each of the lists of what was found.
+type Ends = [usize; 3];
+
+/// Where the weights of some features stand, by their kinds.
 #[derive(Clone, Debug, Default)]
 struct Found {
-    /// Where rows begin: the first `n_rows` count.
-    rows: Vec<u32>,
-    /// Places of pairs, with their numbers: the first `n_pairs` count.
-    pairs: Vec<u32>,
-    /// Pairs themselves: the first `n_singles` count.
-    singles: Vec<u32>,
-    n_rows: usize,
-    n_pairs: usize,
-    n_singles: usize,
+    lists: [Vec<u32>; 3],
+    /// So much of each list counts.
+    ends: Ends,
 }
 
 /// Sums of the weights of groups of templates, for what these have seen in this sentence: an open-addressing table
@@ -361,8 +365,8 @@ pub struct Frozen {
     kept: Kept,
     wanted: Vec<Wanted>,
     found: Found,
-    /// What is summed up for this state: the place of the sums, and where its features end in `wanted`.
-    missing: Vec<(usize, usize)>,
+    /// What is summed up for this state: the place of the sums, and where its features end in `wanted` and in `found`.
+    missing: Vec<(usize, usize, Ends)>,
     scores: Vec<i16>,
 }
 
@@ -446,26 +450,33 @@ impl Frozen {
                 let (start, is_missing) = kept.place(extractor.signature(group), n_sums);
                 if is_missing {
                     extractor.keys(group, |key, counts| want(&mut n_wanted, key, counts));
-                    missing.push((start, n_wanted));
+                    missing.push((start, n_wanted, Ends::default()));
                 } else {
                     kernel::add_sums(scores, &kept.sums[start..start + n_sums]);
                 }
             }
             if is_alone {
                 extractor.keys(self.n_groups, |key, counts| want(&mut n_wanted, key, counts));
-                missing.push((NOT_KEPT, n_wanted));
+                missing.push((NOT_KEPT, n_wanted, Ends::default()));
             }
+            // All are found before the first is summed up: by then its weights have been fetched.
+            found.ends = Ends::default();
             let mut from = 0;
-            for &(start, to) in missing.iter() {
-                weights.find(words, &wanted[from..to], found);
-                from = to;
+            for (_, to, ends) in missing.iter_mut() {
+                weights.find(words, &wanted[from..*to], found);
+                from = *to;
+                *ends = found.ends;
+            }
+            let mut from = Ends::default();
+            for &(start, _, ends) in missing.iter() {
                 if start == NOT_KEPT {
-                    FrozenWeights::sum(words, found, scores);
+                    FrozenWeights::sum(words, found, from, ends, scores);
                 } else {
                     let sums = &mut kept.sums[start..start + n_sums];
-                    FrozenWeights::sum(words, found, sums);
+                    FrozenWeights::sum(words, found, from, ends, sums);
                     kernel::add_sums(scores, sums);
                 }
+                from = ends;
             }
             rows.row_mut(i).iter_mut().zip(&*scores).for_each(|(score, &sum)| *score = f32::from(sum));
         }
