@@ -171,7 +171,7 @@ const SCALE: f64 = 80.0;
 /// Marks the place of a row that is stored whole.
 const DENSE: u32 = 1 << 31;
 /// So many features are looked up at once.
-const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 32;
 /// A table with fewer features is small.
 const FEW_FEATURES: usize = 1 << 15;
 /// Marks the last weight of a row.
@@ -193,50 +193,48 @@ pub(super) struct Frozen {
 }
 
 impl Frozen {
-    /// Adds the weights of the feature with this key; a feature never learnt adds nothing.
-    #[inline]
-    fn add(&self, key: u32, scores: &mut [i32]) {
-        let home = self.home(key);
-        self.add_from(key, home, self.slots[home], scores);
-    }
-
-    /// Adds the weights of several features. Looks at the first slots of several before any is used, so that memory
-    /// answers many at a time.
+    /// Adds the weights of features; one never learnt adds nothing. All of several are found before the first is used, so
+    /// that memory answers many at a time, and they are sorted by kind without a branch, which would be mispredicted.
     #[inline]
     pub(super) fn add_all(&self, keys: &[u32], scores: &mut [i32]) {
-        let mut chunks = keys.chunks_exact(AT_ONCE);
-        for chunk in &mut chunks {
-            let homes: [usize; AT_ONCE] = std::array::from_fn(|i| self.home(chunk[i]));
+        for keys in keys.chunks(AT_ONCE) {
+            let homes: [usize; AT_ONCE] =
+                std::array::from_fn(|i| keys.get(i).map_or(0, |&key| self.home(key)));
             let slots: [[u32; 2]; AT_ONCE] = std::array::from_fn(|i| self.slots[homes[i]]);
-            for i in 0..AT_ONCE {
-                self.add_from(chunk[i], homes[i], slots[i], scores);
+            let (mut dense, mut n_dense) = ([0; AT_ONCE], 0);
+            let (mut sparse, mut n_sparse) = ([0; AT_ONCE], 0);
+            for (i, &key) in keys.iter().enumerate() {
+                let [found, place] = self.find_from(key, homes[i], slots[i]);
+                let is_dense = place & DENSE != 0;
+                dense[n_dense % AT_ONCE] = place & !DENSE;
+                n_dense += usize::from(found == key && is_dense);
+                sparse[n_sparse % AT_ONCE] = place;
+                n_sparse += usize::from(found == key && !is_dense);
+            }
+            for &place in &dense[..n_dense] {
+                let start = place as usize * self.n_labels;
+                let row = &self.dense[start..start + self.n_labels];
+                scores.iter_mut().zip(row).for_each(|(score, &weight)| *score += i32::from(weight));
+            }
+            for &place in &sparse[..n_sparse] {
+                for &weight in &self.weights[place as usize..] {
+                    scores[(weight >> 16 & 0x7FFF) as usize] += i32::from(weight as u16 as i16);
+                    if weight & LAST != 0 {
+                        break;
+                    }
+                }
             }
         }
-        chunks.remainder().iter().for_each(|&key| self.add(key, scores));
     }
 
-    /// Adds the weights of a feature; `slot` is what stands at `at`, its first possible place.
+    /// The slot of a feature, or a free one if it was never learnt; `slot` is what stands at `at`, its first possible place.
     #[inline]
-    fn add_from(&self, key: u32, mut at: usize, mut slot: [u32; 2], scores: &mut [i32]) {
-        while slot[0] != key {
-            if slot[0] == 0 {
-                return;
-            }
+    fn find_from(&self, key: u32, mut at: usize, mut slot: [u32; 2]) -> [u32; 2] {
+        while slot[0] != key && slot[0] != 0 {
             at = (at + 1) & (self.slots.len() - 1);
             slot = self.slots[at];
         }
-        if slot[1] & DENSE != 0 {
-            let start = (slot[1] & !DENSE) as usize * self.n_labels;
-            let row = &self.dense[start..start + self.n_labels];
-            scores.iter_mut().zip(row).for_each(|(score, &weight)| *score += i32::from(weight));
-            return;
-        }
-        for &weight in &self.weights[slot[1] as usize..] {
-            scores[(weight >> 16 & 0x7FFF) as usize] += i32::from(weight as u16 as i16);
-            if weight & LAST != 0 {
-                return;
-            }
-        }
+        slot
     }
 
     #[inline]
