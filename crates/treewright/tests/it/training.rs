@@ -185,6 +185,13 @@ fn damaged_models_are_refused() {
     let mut other = bytes.clone();
     other[8] = 9;
     check(&other, "version 9");
+    other[8] = 1;
+    check(&other, "version 1");
+    // The version before is read.
+    other[8] = 2;
+    Model::from_bytes(&other).expect("version 2");
+    other[20] = 1;
+    check(&other, "more than this program reads");
     // One flipped bit anywhere but in the padding is noticed; nothing panics.
     for at in (0..bytes.len()).step_by(97) {
         let mut flipped = bytes.clone();
