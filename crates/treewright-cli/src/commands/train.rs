@@ -261,6 +261,8 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
         return Err(missing("--system S or --recipe NAME"));
     }
     let vectors = args.vectors(config.seed)?;
+    // A parser is told tags: of the classes it looks at the fine ones.
+    config.classes = Arc::new(vectors.classes([].iter(), config.seed));
     let mut skipping = Skipping::new(args.read.on_error);
     let mut read = |paths: &[String]| -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
@@ -271,7 +273,6 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
         Ok(entries)
     };
     let (mut training, mut dev) = (read(&args.train)?, read(&args.dev)?);
-    config.classes = Arc::new(vectors.classes(training.iter().map(|entry| &entry.sentence), config.seed));
     let mut parts = Vec::new();
     if args.with.contains(&PartArg::Segmenter) {
         parts.push((PartKind::Segmenter, train_segmenter(args, &training)?));

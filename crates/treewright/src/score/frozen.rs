@@ -2,8 +2,9 @@
 //! (little-endian machines only: a row's 16-bit weights are used where they lie).
 //!
 //! A feature's key leads to a bucket of eight fingerprints and eight places, one line of the cache; the place is its only
-//! weight, or says where its weights stand: as pairs, or as a whole row if there are many. Buckets and weights are fetched ahead of their use,
-//! in bulk, so that cache misses overlap, and what is found is listed without branches, which would be mispredicted.
+//! weight, or says where its weights stand: as pairs, or as a whole row if there are many. Buckets and weights are
+//! fetched ahead of their use, in bulk, so that cache misses overlap, and what is found is listed without branches, which
+//! would be mispredicted.
 //!
 //! The weights are scaled so that no sum over a state's templates can leave 16 bits: sums need no wider numbers, and a
 //! row of a hundred actions is added in six instructions.
@@ -62,7 +63,7 @@ fn pack(action: u16, weight: i16) -> u32 {
 
 #[inline]
 fn unpack(pair: u32) -> (usize, i16) {
-    (((pair & !SINGLE) >> 16) as usize, pair as u16 as i16)
+    ((pair >> 16) as usize, pair as u16 as i16)
 }
 
 /// The largest factor for weights at which no sum over one feature of each template leaves 16 bits.
@@ -224,7 +225,7 @@ impl FrozenWeights {
             ends[ROWS] += usize::from(is_elsewhere & is_row);
             pairs[ends[PAIRS]] = place;
             ends[PAIRS] += usize::from(is_elsewhere & !is_row);
-            singles[ends[SINGLES]] = place;
+            singles[ends[SINGLES]] = place & !SINGLE;
             ends[SINGLES] += usize::from(is_there & is_single);
         }
         found.ends = ends;
@@ -479,6 +480,18 @@ impl Frozen {
                 from = ends;
             }
             rows.row_mut(i).iter_mut().zip(&*scores).for_each(|(score, &sum)| *score = f32::from(sum));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_keep_every_action_and_weight() {
+        for (action, weight) in [(0, 1), (7, -1), (0x7FFF, i16::MIN), (0x8000, i16::MAX), (u16::MAX, -2)] {
+            assert_eq!(unpack(pack(action, weight)), (usize::from(action), weight));
         }
     }
 }

@@ -18,7 +18,7 @@ const N_COARSE: usize = 64;
 const N_FINE: usize = 512;
 const SALT: u64 = 77;
 
-/// The coarse and the fine cluster of a word, counted from 1; 0 for a word without a vector.
+/// The coarse and the fine cluster of a word, counted from 1; 0 where there is none.
 pub(crate) type Cluster = [u16; 2];
 
 /// Which clusters words belong to.
@@ -137,16 +137,16 @@ impl WordVectors {
     }
 
     /// Classes of the words: fine ones by their vectors as they are, coarse ones by the tags they are likely to have, as
-    /// learnt from a treebank.
+    /// learnt from a treebank; without one there are only fine ones.
     pub fn classes<'a>(
         &self,
         treebank: impl Iterator<Item = &'a Sentence> + Clone,
         seed: u64,
     ) -> WordClasses {
-        let profiles = self.profiles(treebank, seed);
-        let coarse = profiles.as_ref().unwrap_or(&self.points).clusters(N_COARSE, seed);
-        let clusters = self.words.iter().zip(coarse.iter().zip(&self.fine));
-        clusters.map(|(word, (coarse, fine))| (hash::key(SALT, word), [coarse + 1, fine + 1])).collect()
+        let coarse = self.profiles(treebank, seed).map(|profiles| profiles.clusters(N_COARSE, seed));
+        let coarse = |i: usize| coarse.as_ref().map_or(0, |coarse| coarse[i] + 1);
+        let clusters = self.words.iter().zip(&self.fine).enumerate();
+        clusters.map(|(i, (word, fine))| (hash::key(SALT, word), [coarse(i), fine + 1])).collect()
     }
 }
 
