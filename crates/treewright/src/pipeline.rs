@@ -4,7 +4,7 @@
 //! 0   8 bytes   "TREEWPL\n"
 //! 8   u32       version (1)
 //! 12  u32       number of parts
-//! 16            for each part: u32 kind, u32 0, u64 start, u64 length
+//! 16            for each part: u32 kind, u32 price of close calls (parsers; 0: none), u64 start, u64 length
 //!               the parts, each at a multiple of 64, with checksums of their own
 //! ```
 //!
@@ -15,6 +15,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::close_calls;
 use crate::error::{Code, Error, Result};
 use crate::map::{Bytes, Stretch};
 use crate::model::{self, Model};
@@ -67,7 +68,21 @@ impl std::fmt::Display for PartKind {
 pub struct Pipeline {
     /// For messages.
     name: String,
-    parts: Vec<(PartKind, Stretch)>,
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug)]
+struct Part {
+    kind: PartKind,
+    bytes: Stretch,
+    /// What a parser has to gain for each step of the tagger's score (`close_calls.rs`); 0: it is not asked.
+    close_calls: u32,
+}
+
+impl Part {
+    fn new(kind: PartKind, bytes: Stretch) -> Self {
+        Part { kind, bytes, close_calls: 0 }
+    }
 }
 
 impl Pipeline {
@@ -103,7 +118,7 @@ impl Pipeline {
         if bytes.starts_with(model::MAGIC) {
             // What it builds is in the header; a damaged one is found out when the part is asked for.
             let kind = Model::from_stretch(&file).map(|model| TreeKind::of(model.info().system))?;
-            return Ok(Pipeline { name: name.to_owned(), parts: vec![(PartKind::Parser(kind), file)] });
+            return Ok(Pipeline { name: name.to_owned(), parts: vec![Part::new(PartKind::Parser(kind), file)] });
         }
         if !bytes.starts_with(MAGIC) {
             return Err(bad("this is not a treewright model"));
@@ -126,30 +141,31 @@ impl Pipeline {
         let mut parts = Vec::new();
         for entry in 0..n_parts {
             let at = PREFIX + entry * ENTRY;
-            let kind = number(at).ok_or_else(short)? as usize;
+            let (kind, close_calls) =
+                (number(at).ok_or_else(short)? as usize, number(at + 4).ok_or_else(short)?);
             let kind = *PartKind::ALL.get(kind).ok_or_else(|| bad("a part is of an unknown kind"))?;
             let (start, length) = (long(at + 8).ok_or_else(short)?, long(at + 16).ok_or_else(short)?);
             let end = start.checked_add(length).filter(|&end| end <= bytes.len() as u64).ok_or_else(short)?;
             let range = start as usize..end as usize;
-            parts.push((kind, Stretch { bytes: file.bytes.clone(), range }));
+            parts.push(Part { kind, bytes: Stretch { bytes: file.bytes.clone(), range }, close_calls });
         }
         Ok(Pipeline { name: name.to_owned(), parts })
     }
 
     /// A pipeline of parts at hand.
     pub fn of_parts(parts: impl IntoIterator<Item = (PartKind, Vec<u8>)>) -> Self {
-        let stretch = |(kind, bytes): (PartKind, Vec<u8>)| (kind, Stretch::all_of(Bytes::copy(&bytes)));
-        Pipeline { name: String::new(), parts: parts.into_iter().map(stretch).collect() }
+        let part = |(kind, bytes): (PartKind, Vec<u8>)| Part::new(kind, Stretch::all_of(Bytes::copy(&bytes)));
+        Pipeline { name: String::new(), parts: parts.into_iter().map(part).collect() }
     }
 
     /// All parts of several pipelines, in order. A segmenter is taken from the first that has one.
     pub fn join<'a>(pipelines: impl IntoIterator<Item = &'a Pipeline>) -> Self {
         let mut joined = Pipeline { name: String::new(), parts: Vec::new() };
-        for (kind, part) in pipelines.into_iter().flat_map(|pipeline| &pipeline.parts) {
-            if *kind != PartKind::Segmenter
-                || !joined.parts.iter().any(|(kind, _)| *kind == PartKind::Segmenter)
+        for part in pipelines.into_iter().flat_map(|pipeline| &pipeline.parts) {
+            if part.kind != PartKind::Segmenter
+                || !joined.parts.iter().any(|part| part.kind == PartKind::Segmenter)
             {
-                joined.parts.push((*kind, part.clone()));
+                joined.parts.push(part.clone());
             }
         }
         joined
@@ -164,26 +180,27 @@ impl Pipeline {
         out.write_all(&VERSION.to_le_bytes())?;
         out.write_all(&(self.parts.len() as u32).to_le_bytes())?;
         let mut end = PREFIX + self.parts.len() * ENTRY;
-        for (kind, part) in &self.parts {
+        for Part { kind, bytes, close_calls } in &self.parts {
             let start = end.next_multiple_of(ALIGNMENT);
-            end = start + part.range.len();
+            end = start + bytes.range.len();
             let number = PartKind::ALL.iter().position(|other| other == kind).expect("every kind is there");
-            out.write_all(&(number as u64).to_le_bytes())?;
+            out.write_all(&(number as u32).to_le_bytes())?;
+            out.write_all(&close_calls.to_le_bytes())?;
             out.write_all(&(start as u64).to_le_bytes())?;
-            out.write_all(&(part.range.len() as u64).to_le_bytes())?;
+            out.write_all(&(bytes.range.len() as u64).to_le_bytes())?;
         }
         let mut end = PREFIX + self.parts.len() * ENTRY;
-        for (_, part) in &self.parts {
+        for part in &self.parts {
             out.write_all(&vec![0; end.next_multiple_of(ALIGNMENT) - end])?;
-            out.write_all(part.get())?;
-            end = end.next_multiple_of(ALIGNMENT) + part.range.len();
+            out.write_all(part.bytes.get())?;
+            end = end.next_multiple_of(ALIGNMENT) + part.bytes.range.len();
         }
         Ok(())
     }
 
     /// What is in it, with the sizes in bytes.
     pub fn parts(&self) -> impl Iterator<Item = (PartKind, usize)> + '_ {
-        self.parts.iter().map(|(kind, part)| (*kind, part.range.len()))
+        self.parts.iter().map(|part| (part.kind, part.bytes.range.len()))
     }
 
     /// The segmenter, if there is one.
@@ -191,8 +208,10 @@ impl Pipeline {
     /// # Errors
     /// When it is damaged.
     pub fn segmenter(&self) -> Result<Option<Segmenter>> {
-        let part = self.parts.iter().find(|(kind, _)| *kind == PartKind::Segmenter);
-        part.map(|(_, part)| Segmenter::from_bytes(part.get())).transpose().map_err(|e| e.in_file(&self.name))
+        let part = self.parts.iter().find(|part| part.kind == PartKind::Segmenter);
+        part.map(|part| Segmenter::from_bytes(part.bytes.get()))
+            .transpose()
+            .map_err(|e| e.in_file(&self.name))
     }
 
     /// The tagger and parser for trees of a kind; the first parser if none is named, or the tagger alone where there
@@ -205,22 +224,31 @@ impl Pipeline {
             PartKind::Parser(of) => kind.is_none_or(|kind| kind == *of),
             PartKind::Segmenter | PartKind::Tagger => false,
         };
-        let parser = self.parts.iter().position(|(part, _)| wanted(part));
+        let parser = self.parts.iter().position(|part| wanted(&part.kind));
         if let (None, Some(kind)) = (parser, kind) {
             let message = format!("there is no parser for {kind} in this model");
             return Err(Error::new(Code::BadModel, 0, 0, message).in_file(&self.name));
         }
         let before = &self.parts[..parser.unwrap_or(self.parts.len())];
-        let tagger = before.iter().rfind(|(kind, _)| *kind == PartKind::Tagger);
+        let tagger = before.iter().rfind(|part| part.kind == PartKind::Tagger);
         let load = || -> Result<Analyser> {
-            let tagger = tagger.map(|(_, part)| Tagger::from_bytes(part.get())).transpose()?;
+            let tagger = tagger.map(|part| Tagger::from_bytes(part.bytes.get())).transpose()?;
+            let close_calls = parser.map_or(0, |at| self.parts[at].close_calls);
             let parser =
-                parser.map(|at| Model::from_stretch(&self.parts[at].1).map(Parser::new)).transpose()?;
+                parser.map(|at| Model::from_stretch(&self.parts[at].bytes).map(Parser::new)).transpose()?;
             // Trees of Penn treebanks have their own way of writing brackets and quotes.
             let is_penn = parser.as_ref().is_some_and(|parser| parser.model.knows("-LRB-"));
-            Ok(Analyser { tagger: tagger.map(Arc::new), parser, is_penn })
+            Ok(Analyser { tagger: tagger.map(Arc::new), parser, close_calls, is_penn })
         };
         load().map_err(|error| error.in_file(&self.name))
+    }
+
+    /// Sets the price of close calls of the first parser; 0: it is not asked.
+    pub(crate) fn set_close_calls(&mut self, price: u32) {
+        let mut parsers = self.parts.iter_mut().filter(|part| matches!(part.kind, PartKind::Parser(_)));
+        if let Some(part) = parsers.next() {
+            part.close_calls = price;
+        }
     }
 }
 
@@ -231,6 +259,9 @@ pub struct Analyser {
     pub tagger: Option<Arc<Tagger>>,
     /// The parser.
     pub parser: Option<Parser>,
+    /// What the parser has to gain, for each step of the tagger's score, for a close call to go the other way; 0: tags
+    /// are the tagger's alone.
+    pub close_calls: u32,
     is_penn: bool,
 }
 
@@ -255,7 +286,7 @@ impl Analyser {
             }
         });
         let tagger = self.tagger.as_ref().map(|tagger| tagger.worker());
-        AnalyserWorker { tagger, parser, tagging, is_penn: self.is_penn }
+        AnalyserWorker { tagger, parser, tagging, close_calls: self.close_calls, is_penn: self.is_penn }
     }
 }
 
@@ -264,35 +295,44 @@ pub struct AnalyserWorker<'a> {
     tagger: Option<TaggerWorker<'a>>,
     parser: Option<Worker>,
     tagging: Tagging,
+    close_calls: u32,
     is_penn: bool,
 }
 
 impl AnalyserWorker<'_> {
+    /// The same worker with another price of close calls; 0: tags are the tagger's alone.
+    pub fn with_close_calls(self, close_calls: u32) -> Self {
+        AnalyserWorker { close_calls, ..self }
+    }
+
     /// Fills in tags where they are wanted and the pipeline has a tagger; words without tags are written as the
-    /// parser's treebank writes them.
-    pub fn tag(&mut self, sentence: &mut Sentence) {
+    /// parser's treebank writes them. Was it so?
+    pub fn tag(&mut self, sentence: &mut Sentence) -> bool {
         let has_tags = sentence.tokens.iter().any(|token| !token.tag.is_empty() || !token.xpos.is_empty());
         if has_tags && self.tagging == Tagging::Missing {
-            return;
+            return false;
         }
         // Words that come with tags are written as their treebank writes them already.
         if self.is_penn && !has_tags {
             penn_escape(sentence);
         }
-        if let Some(tagger) = &mut self.tagger {
-            tagger.tag(sentence);
-        }
+        self.tagger.as_mut().map(|tagger| tagger.tag(sentence)).is_some()
     }
 
     /// Tags and parses; nothing without a parser, or for a sentence without words.
     pub fn analyse(&mut self, sentence: &mut Sentence) -> Option<Tree> {
-        self.tag(sentence);
-        self.parser.as_mut()?.parse(sentence)
+        self.analyse_k_best(sentence).into_iter().next().map(|scored| scored.tree)
     }
 
     /// The same with the best few trees.
     pub fn analyse_k_best(&mut self, sentence: &mut Sentence) -> Vec<ScoredTree> {
-        self.tag(sentence);
-        self.parser.as_mut().map_or_else(Vec::new, |parser| parser.parse_k_best(sentence))
+        let is_tagged = self.tag(sentence);
+        match (&mut self.parser, &mut self.tagger) {
+            (None, _) => Vec::new(),
+            (Some(parser), Some(tagger)) if is_tagged && self.close_calls > 0 => {
+                close_calls::parse(tagger, parser, sentence, self.close_calls)
+            }
+            (Some(parser), _) => parser.parse_k_best(sentence),
+        }
     }
 }

@@ -6,8 +6,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use treewright::Result;
 use treewright::model::ModelInfo;
-use treewright::parser::TreeKind;
-use treewright::pipeline::{PartKind, Pipeline};
+use treewright::pipeline::PartKind;
 
 use crate::models;
 
@@ -27,18 +26,22 @@ pub fn run(args: &InfoArgs) -> Result<ExitCode> {
     let pipeline = models::open(args.model.as_deref())?;
     let mut values = Vec::new();
     for (kind, bytes) in pipeline.parts() {
-        let info = match kind {
-            PartKind::Parser(kind) => Some(parser_info(&pipeline, kind)?),
-            PartKind::Segmenter | PartKind::Tagger => None,
+        let (info, close_calls) = match kind {
+            PartKind::Parser(kind) => {
+                let analyser = pipeline.analyser(Some(kind))?;
+                (analyser.parser.map(|parser| parser.info()), analyser.close_calls)
+            }
+            PartKind::Segmenter | PartKind::Tagger => (None, 0),
         };
         if !args.json {
-            print_part(kind, bytes, info.as_ref());
+            print_part(kind, bytes, info.as_ref(), close_calls);
         }
         let mut value = json!({"part": kind.to_string(), "bytes": bytes});
         if let (Some(info), Value::Object(value)) = (info, &mut value)
             && let Value::Object(more) = serde_json::to_value(&info).expect("plain data")
         {
             value.extend(more);
+            value.insert("close_calls".to_owned(), close_calls.into());
         }
         values.push(value);
     }
@@ -50,11 +53,7 @@ pub fn run(args: &InfoArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn parser_info(pipeline: &Pipeline, kind: TreeKind) -> Result<ModelInfo> {
-    Ok(pipeline.analyser(Some(kind))?.parser.expect("asked for by kind").info())
-}
-
-fn print_part(kind: PartKind, bytes: usize, info: Option<&ModelInfo>) {
+fn print_part(kind: PartKind, bytes: usize, info: Option<&ModelInfo>, close_calls: u32) {
     let row = |name: &str, value: String| println!("{name:<18}{value}");
     row("part", format!("{kind}, {:.1} MB", bytes as f64 / 1e6));
     let Some(info) = info else { return };
@@ -65,6 +64,9 @@ fn print_part(kind: PartKind, bytes: usize, info: Option<&ModelInfo>) {
     row("words", info.n_words.to_string());
     row("weights", format!("{:.1} MB", info.weight_bytes as f64 / 1e6));
     row("beam", info.config.beam.to_string());
+    if close_calls > 0 {
+        row("close calls", format!("the parser is asked, price {close_calls}"));
+    }
     let config = &info.config;
     row(
         "trained",

@@ -68,6 +68,11 @@ pub struct ParseArgs {
     #[arg(long)]
     retag: bool,
 
+    /// Do not try the second tag of words for which the tagger could hardly decide: a little faster, a little less
+    /// accurate (models that gain nothing from it never try)
+    #[arg(long)]
+    first_tags: bool,
+
     /// How to search [default: as trained]
     #[arg(long, value_enum)]
     decoder: Option<DecoderArg>,
@@ -183,7 +188,8 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
             .map(|_| {
                 let (to_worker, work) = mpsc::sync_channel::<Batch>(2);
                 let (done, from_worker) = mpsc::sync_channel::<(Vec<Vec<Entry>>, Option<Document>, f64)>(2);
-                let mut worker = analyser.worker(search, tagging);
+                let close_calls = if args.first_tags { 0 } else { analyser.close_calls };
+                let mut worker = analyser.worker(search, tagging).with_close_calls(close_calls);
                 scope.spawn(move || {
                     for batch in work {
                         let started = Instant::now();

@@ -26,7 +26,8 @@ use crate::recipes;
 #[derive(Args)]
 #[command(after_help = "\
 With --with tagger the parser learns from tags like those it will see: the training data is tagged in ten parts, each
-by a tagger trained on the others (--jackknife).
+by a tagger trained on the others (--jackknife). The development data then tells whether, and at which price, the
+parser has a say where the tagger could hardly decide.
 
 Examples:
   treewright train --system arc-hybrid --with segmenter,tagger --train train.conllu --dev dev.conllu -o en.model
@@ -300,7 +301,11 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
         let mut bytes = Vec::new();
         model.save(&mut bytes)?;
         parts.push((PartKind::Parser(TreeKind::of(config.system)), bytes));
-        write_file(output, |file| Pipeline::of_parts(parts).save(file))?;
+        let mut pipeline = Pipeline::of_parts(parts);
+        if let Some((scores, price)) = pipeline.settle_close_calls(&dev, config.jobs)? {
+            log.close_calls(&scores, price);
+        }
+        write_file(output, |file| pipeline.save(file))?;
     }
     log.finish(output, &config)?;
     // The model is there: what was only for going on is not needed any more.
@@ -386,6 +391,14 @@ impl Progress {
         if !self.quiet {
             self.bar.suspend(|| eprintln!("{line}"));
         }
+    }
+
+    /// What the development set says about asking the parser where the tagger could hardly decide.
+    fn close_calls(&mut self, scores: &[(u32, f64)], price: u32) {
+        let shown: Vec<String> = scores.iter().map(|(price, score)| format!("{price}: {score:.2}")).collect();
+        self.say(&format!("close calls of the tagger, dev by price: {}; kept {price}", shown.join(", ")));
+        let _ =
+            writeln!(self.lines, "{}", serde_json::json!({"close_calls": price, "dev_by_price": scores}));
     }
 
     /// Draws the curve and says where everything is.

@@ -17,6 +17,20 @@ const TRUST: i32 = 8;
 /// A guess ahead of the others by so much is kept.
 const SURE: i32 = 384;
 
+/// A tag ahead of the next by no more than this (two units of log-odds) is a close call.
+const CLOSE: i32 = 160;
+
+/// A word that nearly got another tag. The closest comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CloseCall {
+    /// How far the tag was ahead of the second, in steps of weights: 80 are one unit of log-odds.
+    pub margin: i32,
+    /// The place of the word in the sequence.
+    pub(super) at: usize,
+    /// The second tag.
+    pub(super) second: u16,
+}
+
 /// The layers of the tagger, in the order of their work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layer {
@@ -59,6 +73,10 @@ pub(super) struct Sequence {
     pub(super) sure: Vec<bool>,
     /// How the sentence as a whole uses capitals.
     pub(super) case: u32,
+    /// Where the layer of tags might have decided otherwise.
+    pub(super) close_calls: Vec<CloseCall>,
+    /// Where it has to decide otherwise.
+    pub(super) otherwise: Vec<CloseCall>,
 }
 
 impl Sequence {
@@ -72,12 +90,27 @@ impl Sequence {
     pub(super) fn finish(&mut self) {
         self.words.extend([Word::EDGE; REACH]);
         self.case = case_of(&self.words[(REACH + 1).min(self.words.len() - REACH)..]);
+        self.otherwise.clear();
         self.sure.clear();
         self.sure.resize(self.words.len(), false);
         for decided in &mut self.decided {
             decided.clear();
             decided.resize(self.words.len(), EDGE);
         }
+    }
+
+    /// The tag of a word: the best, or the second where it is to be decided otherwise. Takes down close calls.
+    fn call(&mut self, at: usize, best: u16, candidates: &[u16], scores: &[i32]) -> u16 {
+        if let Some(call) = self.otherwise.iter().find(|call| call.at == at) {
+            return call.second;
+        }
+        let others = candidates.iter().copied().filter(|&label| label != best);
+        let second = best_of(others, scores);
+        let margin = scores[usize::from(best)] - scores[usize::from(second)];
+        if margin <= CLOSE {
+            self.close_calls.push(CloseCall { margin, at, second });
+        }
+        best
     }
 
     /// The places of its words.
@@ -172,6 +205,9 @@ impl<'a> Setting<'a> {
         mut own: impl FnMut(usize, &mut Vec<i32>),
     ) {
         let Scratch { scores, candidates, keys } = scratch;
+        if layer == Layer::Tags {
+            sequence.close_calls.clear();
+        }
         for at in sequence.places() {
             if layer == Layer::Tags && sequence.sure[at] {
                 sequence.decided[layer as usize][at] = sequence.decided[Layer::Guesses as usize][at];
@@ -186,7 +222,8 @@ impl<'a> Setting<'a> {
                 keys.clear();
                 self.context(layer, sequence, at, keys);
                 rows.add_all(keys, scores);
-                best_of(candidates, scores)
+                let best = best_of(candidates.iter().copied(), scores);
+                if layer == Layer::Tags { sequence.call(at, best, candidates, scores) } else { best }
             };
             if layer == Layer::Guesses {
                 sequence.sure[at] = candidates.len() == 1 || is_sure(chosen, candidates, scores, SURE);
@@ -226,9 +263,9 @@ fn case_of(words: &[Word]) -> u32 {
 
 /// The candidate with the highest score; of equals the first.
 #[inline]
-pub(super) fn best_of(candidates: &[u16], scores: &[i32]) -> u16 {
+fn best_of(candidates: impl Iterator<Item = u16>, scores: &[i32]) -> u16 {
     let mut best = (i32::MIN, 0);
-    for &label in candidates {
+    for label in candidates {
         if scores[usize::from(label)] > best.0 {
             best = (scores[usize::from(label)], label);
         }

@@ -30,6 +30,7 @@ mod worker;
 
 use std::sync::Arc;
 
+pub use decode::CloseCall;
 pub use jackknife::jackknife;
 pub use worker::TaggerWorker;
 

@@ -1,7 +1,7 @@
 //! Tagging sentences with a trained tagger: scratch memory, and what is known of words seen lately.
 
 use super::Tagger;
-use super::decode::{Layer, N_LAYERS, Scratch, Sequence, Setting};
+use super::decode::{CloseCall, Layer, N_LAYERS, Scratch, Sequence, Setting};
 use super::labels::N_COLUMNS;
 use super::words::{Analyser, Word};
 use crate::hash;
@@ -125,6 +125,32 @@ impl<'a> TaggerWorker<'a> {
 
     /// Fills the columns that the tagger knows, whatever they held; leaves everything else as it is.
     pub fn tag(&mut self, sentence: &mut Sentence) {
+        self.sequence.start();
+        for token in &sentence.tokens {
+            let place = self.cache.place(&token.form);
+            self.sequence.words.push(self.cache.known[place].word);
+        }
+        self.sequence.finish();
+        self.decide(&Layer::ALL, sentence);
+    }
+
+    /// Where the sentence last tagged nearly got other tags, the closest first.
+    pub fn close_calls(&self) -> Vec<CloseCall> {
+        let mut calls = self.sequence.close_calls.clone();
+        calls.sort_unstable();
+        calls
+    }
+
+    /// Tags the sentence last tagged once more, with the second tag at these places.
+    pub fn tag_otherwise(&mut self, sentence: &mut Sentence, otherwise: &[CloseCall]) {
+        self.sequence.otherwise.clear();
+        self.sequence.otherwise.extend_from_slice(otherwise);
+        // First guesses do not look at tags.
+        self.decide(&[Layer::Tags, Layer::Readings], sentence);
+    }
+
+    /// Lets layers decide about the words of a sentence, and writes what the last of them says.
+    fn decide(&mut self, of_layers: &[Layer], sentence: &mut Sentence) {
         let TaggerWorker { tagger, cache, sequence, scratch } = self;
         let Tagger { labels, lexicon, layers, .. } = tagger;
         let setting = Setting {
@@ -134,15 +160,8 @@ impl<'a> TaggerWorker<'a> {
             trust_tags: tagger.trust_tags,
             trust_readings: tagger.trust_readings,
         };
-        sequence.start();
-        let start = sequence.words.len();
-        for token in &sentence.tokens {
-            let place = cache.place(&token.form);
-            sequence.words.push(cache.known[place].word);
-        }
-        sequence.finish();
-        let tokens = &sentence.tokens;
-        for layer in Layer::ALL {
+        let (tokens, start) = (&sentence.tokens, sequence.places().start);
+        for &layer in of_layers {
             setting.decide(layer, sequence, &layers[layer as usize], scratch, |at, scores| {
                 cache.own(&setting, layer, &tokens[at - start].form, scores);
             });

@@ -193,6 +193,14 @@ fn score_dev<S: Registered>(model: &TypedModel<S>, dev: &[Entry]) -> (Option<f64
         let threads: Vec<_> = chunks.map(|entries| scope.spawn(move || parse_all(entries))).collect();
         threads.into_iter().flat_map(|thread| thread.join().expect("parsing does not panic")).collect()
     });
+    let (trees, lags): (Vec<_>, Vec<_>) = predicted.into_iter().unzip();
+    let (all, disc) = score_trees(dev, &trees);
+    (all, disc, percentiles(if search.beam > 1 { lags } else { Vec::new() }))
+}
+
+/// The score of trees for the sentences of a development set (LAS, or labelled F1), and that of what is non-projective or
+/// discontinuous in it.
+pub(crate) fn score_trees(dev: &[Entry], predicted: &[Option<Tree>]) -> (Option<f64>, Option<f64>) {
     let mut attachment = AttachmentScore::default();
     let is_discontinuous =
         |entry: &Entry| matches!(&entry.tree, Some(Tree::Constituent(tree)) if tree.is_discontinuous());
@@ -200,7 +208,7 @@ fn score_dev<S: Registered>(model: &TypedModel<S>, dev: &[Entry]) -> (Option<f64
     let params = Params::named(if discontinuous { "proper" } else { "collins" }).expect("a named set");
     let mut brackets = ConstituentScorer::new(&params, discontinuous);
     let mut disc = ConstituentScorer::new(&Params { disc_only: true, ..params }, true);
-    for (entry, (predicted, _)) in dev.iter().zip(&predicted) {
+    for (entry, predicted) in dev.iter().zip(predicted) {
         match (&entry.tree, predicted) {
             (Some(Tree::Dependency(gold)), Some(Tree::Dependency(predicted))) => {
                 attachment.add(&AttachmentScore::of(&entry.sentence, gold, predicted));
@@ -215,11 +223,10 @@ fn score_dev<S: Registered>(model: &TypedModel<S>, dev: &[Entry]) -> (Option<f64
             _ => {}
         }
     }
-    let lags = percentiles(predicted.iter().map(|(_, lag)| *lag).filter(|_| search.beam > 1).collect());
     if attachment.sentences > 0 {
-        return (attachment.all.las(), attachment.nonprojective.f1(), lags);
+        return (attachment.all.las(), attachment.nonprojective.f1());
     }
-    (brackets.all().f1(), disc.all().f1(), lags)
+    (brackets.all().f1(), disc.all().f1())
 }
 
 /// The least of some numbers, what one in hundred does not exceed, and so on to the most.

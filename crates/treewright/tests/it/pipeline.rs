@@ -98,6 +98,67 @@ fn tags_that_are_there_stay_unless_new_ones_are_wanted() {
     assert!(tags(Tagging::Always).iter().all(|tag| !tag.starts_with('X')));
 }
 
+/// Sentences without tags: those of the sample, with some of their words gone, so that taggers doubt.
+fn bare_sentences() -> Vec<Sentence> {
+    let mut sentences: Vec<Sentence> =
+        sample("ud_english_ewt.conllu").into_iter().map(|entry| entry.sentence).collect();
+    for sentence in &mut sentences {
+        let mut number = 0;
+        sentence.tokens.retain(|_| {
+            number += 1;
+            number % 4 != 0
+        });
+        sentence.tokens.iter_mut().for_each(|token| {
+            [&mut token.tag, &mut token.xpos, &mut token.feats].into_iter().for_each(|column| column.clear());
+        });
+    }
+    sentences
+}
+
+#[test]
+fn close_calls_go_the_other_way_where_the_parser_gains_enough() {
+    let analyser = pipeline().analyser(Some(TreeKind::Dependencies)).expect("there is one");
+    assert_eq!(analyser.close_calls, 0, "nothing was settled");
+    let mut parser = analyser.parser.as_ref().expect("there is one").worker();
+    let mut worker = |price: u32| analyser.worker(None, Tagging::Missing).with_close_calls(price);
+    let [mut first, mut cheap, mut dear] = [0, 1, u32::MAX].map(&mut worker);
+    let mut changed = 0;
+    for sentence in bare_sentences() {
+        let [mut of_first, mut of_cheap, mut of_dear] = [(); 3].map(|()| sentence.clone());
+        let by_first = first.analyse_k_best(&mut of_first);
+        let by_cheap = cheap.analyse_k_best(&mut of_cheap);
+        assert_eq!(dear.analyse_k_best(&mut of_dear), by_first);
+        assert_eq!(of_dear, of_first);
+        // The tags that are written are those with which the tree was found.
+        assert_eq!(parser.parse_k_best(&of_cheap), by_cheap);
+        let is_changed = of_cheap != of_first;
+        changed += usize::from(is_changed);
+        let score = |trees: &[treewright::parser::ScoredTree]| trees.first().map(|tree| tree.score);
+        assert_eq!(score(&by_cheap) > score(&by_first), is_changed, "{of_first:?} {of_cheap:?}");
+    }
+    assert!(changed > 0, "no sentence had a close call worth a change");
+}
+
+#[test]
+fn the_price_of_close_calls_is_settled_by_development_data_and_kept() {
+    let mut pipeline = pipeline();
+    let dev = sample("ud_english_ewt.conllu");
+    let settle = |pipeline: &mut Pipeline, jobs: usize| {
+        pipeline.settle_close_calls(&dev, jobs).expect("whole").expect("there are a tagger, a parser and trees")
+    };
+    let (scores, price) = settle(&mut pipeline, 1);
+    assert_eq!(settle(&mut pipeline, 3), (scores.clone(), price), "threads do not show");
+    let highest = scores.iter().map(|score| score.1).fold(f64::MIN, f64::max);
+    assert_eq!(scores.iter().find(|score| score.1 == highest).map(|score| score.0), Some(price));
+    let joined = Pipeline::join([&Pipeline::from_bytes(&bytes(&pipeline)).expect("a pipeline")]);
+    assert_eq!(joined.analyser(Some(TreeKind::Dependencies)).expect("there").close_calls, price);
+    assert_eq!(joined.analyser(Some(TreeKind::Constituents)).expect("there").close_calls, 0);
+    // Without a tagger, or without trees, there is nothing to settle.
+    let mut lone = Pipeline::of_parts([parser("ud_english_ewt.conllu", "arc-hybrid")]);
+    assert_eq!(lone.settle_close_calls(&dev, 1).expect("whole"), None);
+    assert_eq!(pipeline.settle_close_calls(&[], 1).expect("whole"), None);
+}
+
 #[test]
 fn a_lone_parser_is_a_pipeline_and_a_pipeline_holds_parsers() {
     let (_, model) = parser("ud_english_ewt.conllu", "arc-hybrid");
