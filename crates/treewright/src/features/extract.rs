@@ -3,21 +3,18 @@
 use super::encode::{Encoded, NONE};
 use super::template::{Atom, Attribute, Edge, NodePath, Spot, TemplateSet};
 use crate::forest::{Forest, Kind, Node, Place, View};
-use crate::ids::{NodeId, TokenIdx};
+use crate::ids::NodeId;
 
-/// A compiled set has at most so many nodes, so that a node's slot needs no check.
-pub(super) const MOST_NODES: usize = 64;
-/// A compiled set has at most so many atoms, so that an atom fits in a byte.
-pub(super) const MOST_ATOMS: usize = 256;
+/// No place of a compiled set has more nodes, so that a node's slot needs no check.
+pub(super) const MOST_NODES: usize = 32;
+/// A compiled set has at most so many values, so that the place of one fits in a byte.
+pub(super) const MOST_VALUES: usize = 256;
+/// The values of each place fill whole blocks, which are copied faster.
+const BLOCK: usize = 8;
+/// So many nodes are remembered for each place, with their values.
+const REMEMBERED: usize = 32;
 /// Templates have at most so many atoms.
 pub(super) const MOST_PARTS: usize = 6;
-
-/// Where a node comes from.
-#[derive(Clone, Copy, Debug)]
-enum Source {
-    Place(Place),
-    Child(u8, Edge),
-}
 
 /// What the keys of a template depend on; keys that depend on little can be used again in other states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,29 +78,74 @@ impl Dependence {
     }
 }
 
-/// An atom with its nodes resolved to slots.
+/// What is looked at in one place. It depends on the node there alone, since nodes never change.
+#[derive(Clone, Debug)]
+struct PlaceAtoms {
+    place: Place,
+    /// The nodes below that of the place, which is the first: a node before them, and which of its children.
+    children: Vec<(u8, Edge)>,
+    /// What of which node.
+    atoms: Vec<(u8, OfNode)>,
+    /// Where the values of its atoms begin.
+    first: usize,
+}
+
+impl PlaceAtoms {
+    fn n_blocks(&self) -> usize {
+        self.atoms.len().div_ceil(BLOCK)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OfNode {
+    Attribute(Attribute),
+    /// The place of its head in the sentence, from 1: for distances.
+    Head,
+}
+
+/// What does not depend on a single place.
 #[derive(Clone, Copy, Debug)]
-enum Compiled {
-    Node(u8, Attribute),
+enum Other {
+    /// Between two heads, by their values.
     Distance(u8, u8),
     Past(u8),
     Gaps,
 }
 
 /// A compiled template set with its scratch memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Extractor {
-    sources: Vec<Source>,
-    atoms: Vec<Compiled>,
+    places: Vec<PlaceAtoms>,
+    others: Vec<Other>,
+    /// Where the values of `others` begin.
+    first_other: usize,
+    /// The atoms of templates, and where their values are.
+    known: Vec<(Atom, u8)>,
     groups: Vec<TemplateGroup>,
-    values: [u32; MOST_ATOMS],
+    values: Values,
+    /// For each place, the slot of the node that was looked at last.
+    slots: Vec<usize>,
+    /// For each slot the node there: its number from 2, 1 for none at all, 0 if the slot is free.
+    nodes: Vec<u32>,
+    /// For each slot the values.
+    remembered: Vec<[u32; BLOCK]>,
+}
+
+/// The values of atoms.
+#[derive(Clone, Debug)]
+struct Values([u32; MOST_VALUES]);
+
+impl Default for Values {
+    fn default() -> Self {
+        Values([NONE; MOST_VALUES])
+    }
 }
 
 /// Some templates of a set.
 #[derive(Clone, Debug, Default)]
 struct TemplateGroup {
-    /// Their atoms, each once.
-    atoms: Vec<u8>,
+    /// The values they look at, each once.
+    values: Vec<u8>,
     /// The templates by their number of atoms: those with one first.
     by_size: [Templates; MOST_PARTS],
 }
@@ -113,7 +155,7 @@ struct TemplateGroup {
 struct Templates {
     /// Where each hash begins, by the template's number in the whole set, which also is the key's topmost byte.
     seeds: Vec<u64>,
-    /// Their atoms, one template behind the other.
+    /// The values they are made of, one template behind the other.
     parts: Vec<u8>,
 }
 
@@ -127,12 +169,12 @@ const FACTORS: [u64; MOST_PARTS] = [
     0x5899_65CC_7537_4CC3,
 ];
 
-/// The same for all atoms of a set. (Factors that are multiples of each other, or equally far apart, would make views
+/// The same for all values of a set. (Factors that are multiples of each other, or equally far apart, would make views
 /// look the same that differ.)
-const ATOM_FACTORS: [u64; MOST_ATOMS] = {
-    let mut factors = [0; MOST_ATOMS];
+const VALUE_FACTORS: [u64; MOST_VALUES] = {
+    let mut factors = [0; MOST_VALUES];
     let (mut i, mut state) = (0, 0u64);
-    while i < MOST_ATOMS {
+    while i < MOST_VALUES {
         // The generator SplitMix64.
         state = state.wrapping_add(FACTORS[0]);
         let mixed = (state ^ state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -162,24 +204,85 @@ impl Extractor {
 
     /// Compiles the atoms of a set; `add_group` then adds templates.
     pub fn without_groups(set: &TemplateSet) -> Self {
-        let mut paths = Vec::new();
-        let (mut sources, mut atoms) = (Vec::new(), Vec::new());
-        let mut slot = |path: &NodePath| add_path(path, &mut paths, |source| sources.push(source)) as u8;
-        for atom in distinct_atoms(&set.templates) {
-            atoms.push(match atom {
-                Atom::Node(path, attribute) => Compiled::Node(slot(path), *attribute),
-                Atom::Distance(from, to) => Compiled::Distance(slot(from), slot(to)),
-                Atom::Past(i) => Compiled::Past(*i),
-                Atom::Gaps => Compiled::Gaps,
+        Self::of_atoms(&set.templates)
+    }
+
+    fn of_atoms(templates: &[Vec<Atom>]) -> Self {
+        let mut extractor = Extractor::default();
+        let atoms = distinct_atoms(templates);
+        for atom in &atoms {
+            match atom {
+                Atom::Node(path, attribute) => _ = extractor.look_at(path, OfNode::Attribute(*attribute)),
+                Atom::Distance(from, to) => {
+                    for path in [from, to] {
+                        extractor.look_at(path, OfNode::Head);
+                    }
+                }
+                Atom::Past(_) | Atom::Gaps => {}
+            }
+        }
+        for of_place in &mut extractor.places {
+            of_place.first = extractor.first_other;
+            extractor.first_other += of_place.n_blocks() * BLOCK;
+        }
+        for atom in atoms {
+            let at_other = extractor.first_other + extractor.others.len();
+            let other = match atom {
+                Atom::Node(path, attribute) => {
+                    let at = extractor.look_at(path, OfNode::Attribute(*attribute)) as u8;
+                    extractor.known.push((atom.clone(), at));
+                    continue;
+                }
+                Atom::Distance(from, to) => {
+                    let [from, to] = [from, to].map(|path| extractor.look_at(path, OfNode::Head) as u8);
+                    Other::Distance(from, to)
+                }
+                Atom::Past(i) => Other::Past(*i),
+                Atom::Gaps => Other::Gaps,
+            };
+            extractor.others.push(other);
+            extractor.known.push((atom.clone(), at_other as u8));
+        }
+        let n_slots = extractor.places.len() * REMEMBERED;
+        extractor.slots = vec![0; extractor.places.len()];
+        extractor.nodes = vec![0; n_slots];
+        extractor.remembered = vec![[NONE; BLOCK]; extractor.first_other / BLOCK * REMEMBERED];
+        extractor
+    }
+
+    /// Where the value of an attribute of a node is; from now on it is looked at.
+    fn look_at(&mut self, path: &NodePath, what: OfNode) -> usize {
+        let place = self.places.iter().position(|of| of.place == path.place).unwrap_or_else(|| {
+            self.places.push(PlaceAtoms {
+                place: path.place,
+                children: Vec::new(),
+                atoms: Vec::new(),
+                first: 0,
+            });
+            self.places.len() - 1
+        });
+        let of_place = &mut self.places[place];
+        let mut node = 0;
+        for &edge in &path.edges {
+            let step = (node as u8, edge);
+            let known = of_place.children.iter().position(|&known| known == step);
+            node = 1 + known.unwrap_or_else(|| {
+                of_place.children.push(step);
+                of_place.children.len() - 1
             });
         }
-        Extractor { sources, atoms, groups: Vec::new(), values: [NONE; MOST_ATOMS] }
+        let atom = (node as u8, what);
+        let known = of_place.atoms.iter().position(|&known| known == atom);
+        of_place.first
+            + known.unwrap_or_else(|| {
+                of_place.atoms.push(atom);
+                of_place.atoms.len() - 1
+            })
     }
 
     /// Adds the templates of the set that depend on what is wanted, as a group, and gives its number. A template has
     /// the same key in every group.
     pub fn add_group(&mut self, set: &TemplateSet, is_wanted: impl Fn(Dependence) -> bool) -> usize {
-        let known = distinct_atoms(&set.templates);
         let mut group = TemplateGroup::default();
         for (number, template) in set.templates.iter().enumerate() {
             if !is_wanted(Dependence::of(template)) {
@@ -188,10 +291,11 @@ impl Extractor {
             let templates = &mut group.by_size[template.len() - 1];
             templates.seeds.push(number as u64);
             for atom in template {
-                let index = known.iter().position(|other| *other == atom).expect("an atom of the set") as u8;
-                templates.parts.push(index);
-                if !group.atoms.contains(&index) {
-                    group.atoms.push(index);
+                let known = self.known.iter().find(|(other, _)| other == atom);
+                let (_, value) = known.expect("an atom of the set");
+                templates.parts.push(*value);
+                if !group.values.contains(value) {
+                    group.values.push(*value);
                 }
             }
         }
@@ -199,33 +303,71 @@ impl Extractor {
         self.groups.len() - 1
     }
 
-    /// Looks at a view: every atom once.
+    /// The number of a place that is looked at.
+    pub fn number_of(&self, place: Place) -> Option<usize> {
+        self.places.iter().position(|of_place| of_place.place == place)
+    }
+
+    /// Slots for all places; each keeps a node with its values.
+    pub fn n_slots(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The slot of the node that was looked at last in the place of a number.
     #[inline(always)]
-    pub fn look(&mut self, forest: &Forest, view: &View, encoded: &Encoded) {
-        let mut nodes: [Option<&Node>; MOST_NODES] = [None; MOST_NODES];
-        for (i, source) in self.sources.iter().enumerate() {
-            let node = match *source {
-                Source::Place(place) => forest.peek(view, place),
-                Source::Child(parent, edge) => {
-                    nodes[usize::from(parent) % MOST_NODES].and_then(|node| child(node, edge))
+    pub fn slot(&self, place: usize) -> usize {
+        self.slots[place]
+    }
+
+    /// Forgets all nodes: another sentence begins.
+    pub fn forget(&mut self) {
+        self.nodes.fill(0);
+    }
+
+    /// Looks at a view: every atom once. Nodes seen before, since [`Extractor::forget`], are not looked at again; they are
+    /// all of one forest. `is_new` hears of slots that got another node.
+    #[inline(always)]
+    pub fn look(&mut self, forest: &Forest, view: &View, encoded: &Encoded, mut is_new: impl FnMut(usize)) {
+        let values = &mut self.values.0;
+        for (number, of_place) in self.places.iter().enumerate() {
+            let node = forest.peek(view, of_place.place);
+            let id = node.map_or(1, |node| node.index() as u32 + 2);
+            let slot = number * REMEMBERED + id as usize % REMEMBERED;
+            self.slots[number] = slot;
+            let (first, n_blocks) = (of_place.first, of_place.n_blocks());
+            // The blocks of the places before take as many times `REMEMBERED`.
+            let start = first / BLOCK * REMEMBERED + id as usize % REMEMBERED * n_blocks;
+            let remembered = &mut self.remembered[start..start + n_blocks];
+            let values = &mut values[first..first + n_blocks * BLOCK];
+            if self.nodes[slot] == id {
+                for (values, remembered) in values.as_chunks_mut().0.iter_mut().zip(remembered) {
+                    *values = *remembered;
                 }
-            };
-            nodes[i % MOST_NODES] = node.map(|node| forest.node(node));
+                continue;
+            }
+            of_place.look(forest, node, encoded, values);
+            for (remembered, values) in remembered.iter_mut().zip(values.as_chunks().0) {
+                *remembered = *values;
+            }
+            self.nodes[slot] = id;
+            is_new(slot);
         }
-        let node = |slot: u8| nodes[usize::from(slot) % MOST_NODES];
-        for (atom, out) in self.atoms.iter().zip(&mut self.values) {
-            *out = match *atom {
-                Compiled::Node(slot, attribute) => match node(slot) {
-                    Some(node) => value(encoded, node, attribute),
-                    None => NONE,
+        self.look_at_others(forest, view);
+    }
+
+    #[inline(always)]
+    fn look_at_others(&mut self, forest: &Forest, view: &View) {
+        let values = &mut self.values.0;
+        for (i, other) in self.others.iter().enumerate() {
+            let value = match *other {
+                Other::Distance(from, to) => match [from, to].map(|at| values[usize::from(at)]) {
+                    [NONE, _] | [_, NONE] => NONE,
+                    [from, to] => distance_class(from, to),
                 },
-                Compiled::Distance(from, to) => match (node(from), node(to)) {
-                    (Some(from), Some(to)) => distance_class(from.head, to.head),
-                    _ => NONE,
-                },
-                Compiled::Past(i) => past(forest, view, i),
-                Compiled::Gaps => view.n_deque.min(8) + 1,
+                Other::Past(i) => past(forest, view, i),
+                Other::Gaps => view.n_deque.min(8) + 1,
             };
+            values[self.first_other + i] = value;
         }
     }
 
@@ -233,9 +375,9 @@ impl Extractor {
     #[inline(always)]
     pub fn signature(&self, group: usize) -> u64 {
         let mut sum = group as u64;
-        for &atom in &self.groups[group].atoms {
-            let value = u64::from(self.values[usize::from(atom)]);
-            sum = sum.wrapping_add(value.wrapping_mul(ATOM_FACTORS[usize::from(atom)]));
+        for &at in &self.groups[group].values {
+            let value = u64::from(self.values.0[usize::from(at)]);
+            sum = sum.wrapping_add(value.wrapping_mul(VALUE_FACTORS[usize::from(at)]));
         }
         mix(sum) | 1
     }
@@ -245,7 +387,7 @@ impl Extractor {
     /// the time.)
     #[inline(always)]
     pub fn keys(&self, group: usize, mut give: impl FnMut(u64, bool)) {
-        let (by_size, values) = (&self.groups[group].by_size, &self.values);
+        let (by_size, values) = (&self.groups[group].by_size, &self.values.0);
         by_size[0].keys::<1>(values, &mut give);
         by_size[1].keys::<2>(values, &mut give);
         by_size[2].keys::<3>(values, &mut give);
@@ -254,10 +396,15 @@ impl Extractor {
         by_size[5].keys::<6>(values, &mut give);
     }
 
-    /// The keys of a view that count, of all groups, into `out`, which is cleared first.
+    /// The keys of a view that count, of all groups, into `out`, which is cleared first. Nothing is remembered, so views
+    /// may be of any forest.
     pub fn extract(&mut self, forest: &Forest, view: &View, encoded: &Encoded, out: &mut Vec<u64>) {
         out.clear();
-        self.look(forest, view, encoded);
+        for of_place in &self.places {
+            let values = &mut self.values.0[of_place.first..of_place.first + of_place.atoms.len()];
+            of_place.look(forest, forest.peek(view, of_place.place), encoded, values);
+        }
+        self.look_at_others(forest, view);
         for group in 0..self.groups.len() {
             self.keys(group, |key, counts| out.extend(counts.then_some(key)));
         }
@@ -281,45 +428,39 @@ fn distinct_atoms(templates: &[Vec<Atom>]) -> Vec<&Atom> {
     atoms
 }
 
-/// The number of a path's node; every prefix of a path is a node of its own, so parents come before children.
-fn add_path(path: &NodePath, paths: &mut Vec<NodePath>, mut add: impl FnMut(Source)) -> usize {
-    let mut parent = 0;
-    for length in 0..=path.edges.len() {
-        let prefix = NodePath { place: path.place, edges: path.edges[..length].to_vec() };
-        parent = paths.iter().position(|known| *known == prefix).unwrap_or_else(|| {
-            add(match length {
-                0 => Source::Place(path.place),
-                _ => Source::Child(parent as u8, path.edges[length - 1]),
-            });
-            paths.push(prefix);
-            paths.len() - 1
-        });
-    }
-    parent
+/// The most nodes of a place and the number of values in a set, so that one which is too large is refused when it is
+/// read.
+pub(super) fn size_of_set(templates: &[Vec<Atom>]) -> (usize, usize) {
+    let extractor = Extractor::of_atoms(templates);
+    let n_nodes = extractor.places.iter().map(|of_place| 1 + of_place.children.len()).max();
+    (n_nodes.unwrap_or(0), extractor.first_other + extractor.others.len())
 }
 
-/// The numbers of different nodes and atoms in a set, so that a set which is too large is refused when it is read.
-pub(super) fn size_of_set(templates: &[Vec<Atom>]) -> (usize, usize) {
-    let (mut paths, atoms) = (Vec::new(), distinct_atoms(templates));
-    let mut add = |path: &NodePath| _ = add_path(path, &mut paths, |_| ());
-    for atom in &atoms {
-        match atom {
-            Atom::Node(path, _) => add(path),
-            Atom::Distance(from, to) => {
-                add(from);
-                add(to);
-            }
-            Atom::Past(_) | Atom::Gaps => {}
+impl PlaceAtoms {
+    /// Looks at the node of the place, and at those below it.
+    #[inline]
+    fn look(&self, forest: &Forest, node: Option<NodeId>, encoded: &Encoded, values: &mut [u32]) {
+        let mut nodes: [Option<&Node>; MOST_NODES] = [None; MOST_NODES];
+        nodes[0] = node.map(|node| forest.node(node));
+        for (i, &(parent, edge)) in self.children.iter().enumerate() {
+            let below = nodes[usize::from(parent) % MOST_NODES].and_then(|node| child(node, edge));
+            nodes[(1 + i) % MOST_NODES] = below.map(|node| forest.node(node));
+        }
+        for (&(node, what), out) in self.atoms.iter().zip(values) {
+            *out = match (nodes[usize::from(node) % MOST_NODES], what) {
+                (None, _) => NONE,
+                (Some(node), OfNode::Attribute(attribute)) => value(encoded, node, attribute),
+                (Some(node), OfNode::Head) => node.head.index() as u32 + 1,
+            };
         }
     }
-    (paths.len(), atoms.len())
 }
 
 impl Templates {
     /// Sums of products (multilinear hashing), then mixed: no step waits for the one before, as it would if the
     /// values were folded in one after the other.
     #[inline(always)]
-    fn keys<const SIZE: usize>(&self, values: &[u32; MOST_ATOMS], give: &mut impl FnMut(u64, bool)) {
+    fn keys<const SIZE: usize>(&self, values: &[u32; MOST_VALUES], give: &mut impl FnMut(u64, bool)) {
         for (parts, &seed) in self.parts.as_chunks::<SIZE>().0.iter().zip(&self.seeds) {
             let (mut sum, mut any) = (seed, NONE);
             for (&part, &factor) in parts.iter().zip(&FACTORS) {
@@ -390,9 +531,9 @@ fn length_class(length: usize) -> u32 {
 }
 
 /// Distances in the classes of Zhang and Nivre (2011), with the sign of the direction.
-fn distance_class(from: TokenIdx, to: TokenIdx) -> u32 {
-    let class = match from.index().abs_diff(to.index()) {
-        d @ 0..=5 => d as u32,
+fn distance_class(from: u32, to: u32) -> u32 {
+    let class = match from.abs_diff(to) {
+        d @ 0..=5 => d,
         6..=10 => 6,
         _ => 7,
     };
@@ -411,7 +552,7 @@ fn past(forest: &Forest, view: &View, i: u8) -> u32 {
 mod tests {
     use super::super::encode::Vocabulary;
     use super::*;
-    use crate::ids::LabelId;
+    use crate::ids::{LabelId, TokenIdx};
     use crate::sentence::Sentence;
 
     fn keys(templates: &str, sentence: &Sentence, forest: &Forest, view: &View) -> Vec<u64> {

@@ -22,7 +22,7 @@
 
 use std::fmt;
 
-use super::extract::{MOST_ATOMS, MOST_NODES, MOST_PARTS, size_of_set};
+use super::extract::{MOST_NODES, MOST_PARTS, MOST_VALUES, size_of_set};
 use crate::error::{Code, Error, Result};
 use crate::forest::Place;
 
@@ -121,10 +121,10 @@ impl TemplateSet {
         if templates.is_empty() {
             return Err(Error::new(Code::BadRules, 0, 0, "a template set needs at least one template"));
         }
-        let (n_nodes, n_atoms) = size_of_set(&templates);
-        if n_nodes > MOST_NODES || n_atoms > MOST_ATOMS {
+        let (n_nodes, n_values) = size_of_set(&templates);
+        if n_nodes > MOST_NODES || n_values > MOST_VALUES {
             let message = format!(
-                "the set looks at {n_nodes} nodes in {n_atoms} ways; it may look at {MOST_NODES} in {MOST_ATOMS}"
+                "the set looks at {n_nodes} nodes from one place, and at {n_values} values; it may look at {MOST_NODES} and {MOST_VALUES}"
             );
             return Err(Error::new(Code::BadRules, 0, 0, message));
         }

@@ -33,8 +33,8 @@ const PLACE_BITS: u32 = 31 - COUNT_BITS;
 const MOST_PAIRS: usize = (1 << COUNT_BITS) - 1;
 /// So full is the table, in percent.
 const FULL: usize = 62;
-/// So many sums are kept at most (4 MB).
-const MOST_SUMS: usize = 1 << 21;
+/// So many words of sums are kept at most (4 MB).
+const MOST_SUMS: usize = 1 << 20;
 
 /// The numbers: owned after training, or a view of a mapped file.
 pub trait WordSource: Send + Sync + std::fmt::Debug {
@@ -293,7 +293,8 @@ struct Kept {
     /// Signature (0 = free) and the place of its sums; a power of two.
     table: Vec<(u64, u32)>,
     n_used: usize,
-    sums: Vec<i16>,
+    /// Two sums to a word, like rows of weights.
+    sums: Vec<u32>,
 }
 
 impl Kept {
@@ -303,11 +304,12 @@ impl Kept {
         self.sums.clear();
     }
 
-    /// Makes room for `n` more signatures with `n_sums` sums each. A very long sentence in a wide beam starts afresh
-    /// now and then, so that memory stays bounded.
+    /// Makes room for `n` more signatures with sums of `n_words` words each. A very long sentence in a wide beam starts
+    /// afresh now and then, so that memory stays bounded: then this is true.
     #[inline]
-    fn reserve(&mut self, n: usize, n_sums: usize) {
-        if self.sums.len() + n * n_sums > MOST_SUMS {
+    fn reserve(&mut self, n: usize, n_words: usize) -> bool {
+        let is_full = self.sums.len() + n * n_words > MOST_SUMS;
+        if is_full {
             self.clear();
         }
         if (self.n_used + n) * 2 > self.table.len() {
@@ -319,6 +321,7 @@ impl Kept {
                 }
             }
         }
+        is_full
     }
 
     #[inline]
@@ -333,21 +336,23 @@ impl Kept {
 
     /// Where the sums of a signature begin, and whether they are still to be filled.
     #[inline]
-    fn place(&mut self, signature: u64, n_sums: usize) -> (usize, bool) {
+    fn place(&mut self, signature: u64, n_words: usize) -> (u32, bool) {
         let at = self.find(signature);
         if self.table[at].0 == signature {
-            return (self.table[at].1 as usize, false);
+            return (self.table[at].1, false);
         }
         let start = self.sums.len();
-        self.sums.resize(start + n_sums, 0);
+        self.sums.resize(start + n_words, 0);
         self.table[at] = (signature, start as u32);
         self.n_used += 1;
-        (start, true)
+        (start as u32, true)
     }
 }
 
 /// The sums of a group that is not kept go straight into the scores.
-const NOT_KEPT: usize = usize::MAX;
+const NOT_KEPT: u32 = u32::MAX;
+/// It is not known where the sums of a node are.
+const UNKNOWN: u32 = u32::MAX;
 
 /// A scorer over frozen weights, with its own scratch memory: one per worker.
 ///
@@ -358,16 +363,20 @@ pub struct Frozen {
     vocabulary: Arc<Vocabulary>,
     weights: FrozenWeights,
     extractor: Extractor,
-    /// The groups of templates over one place come first.
-    n_of_one_place: usize,
+    /// The groups of templates over one place (or the buffer) come first; for each the number of the place.
+    one_place: Vec<Option<usize>>,
     /// Then those over several places; the last group is all of these together.
     n_groups: usize,
+    /// For each slot of the extractor where the sums of the node there are.
+    of_slots: Vec<u32>,
     encoded: Encoded,
     kept: Kept,
     wanted: Vec<Wanted>,
     found: Found,
     /// What is summed up for this state: the place of the sums, and where its features end in `wanted` and in `found`.
-    missing: Vec<(usize, usize, Ends)>,
+    missing: Vec<(u32, usize, Ends)>,
+    /// Where all sums of this state are.
+    starts: Vec<u32>,
     scores: Vec<i16>,
 }
 
@@ -382,17 +391,23 @@ impl Frozen {
             extractor.add_group(templates, |other| other == *dependence);
         }
         extractor.add_group(templates, |other| is_of_several(&other));
+        let place_of = |dependence: &Dependence| match dependence {
+            Dependence::Node(place) => extractor.number_of(*place),
+            Dependence::Buffer | Dependence::Places { .. } => None,
+        };
         Frozen {
             vocabulary,
-            extractor,
-            n_of_one_place: one.len(),
+            one_place: one.iter().map(place_of).collect(),
             n_groups: one.len() + several.len(),
+            of_slots: vec![UNKNOWN; extractor.n_slots()],
+            extractor,
             encoded: Encoded::default(),
             kept: Kept::default(),
             // One more: a feature that does not count is written and then overwritten.
             wanted: vec![Wanted::default(); templates.len() + 1],
             found: Found::default(),
             missing: Vec::new(),
+            starts: Vec::new(),
             scores: vec![0; row_words(weights.n_actions) * 2],
             weights,
         }
@@ -403,6 +418,7 @@ impl Scorer for Frozen {
     fn start_sentence(&mut self, sentence: &Sentence) {
         self.vocabulary.encode(sentence, &mut self.encoded);
         self.kept.clear();
+        self.extractor.forget();
     }
 
     fn score(&mut self, forest: &Forest, views: &[View], rows: &mut Rows) {
@@ -428,16 +444,18 @@ impl kernel::Work for Fill<'_> {
 impl Frozen {
     #[inline(always)]
     fn fill(&mut self, forest: &Forest, views: &[View], rows: &mut Rows) {
-        let Frozen { weights, extractor, encoded, kept, wanted, found, missing, scores, .. } = self;
+        let Frozen { weights, extractor, encoded, kept, wanted, found, missing, starts, scores, of_slots, .. } =
+            self;
         rows.reset(views.len(), weights.n_actions);
         // A state on its own has no other to share with: what depends on several places is summed up at once.
         let is_alone = views.len() == 1;
-        let n_kept = if is_alone { self.n_of_one_place } else { self.n_groups };
-        let n_sums = scores.len();
+        let n_kept = if is_alone { self.one_place.len() } else { self.n_groups };
+        let row_words = scores.len() / 2;
         let words = weights.words();
         for (i, view) in views.iter().enumerate() {
             scores.fill(0);
             missing.clear();
+            starts.clear();
             let mut n_wanted = 0;
             let mut want = |n_wanted: &mut usize, key: u64, counts: bool| {
                 let bucket = FrozenWeights::first_bucket(key, weights.n_buckets);
@@ -445,15 +463,25 @@ impl Frozen {
                 wanted[*n_wanted] = Wanted { bucket: bucket as u32, fingerprint: fingerprint(key) };
                 *n_wanted += usize::from(counts);
             };
-            extractor.look(forest, view, encoded);
-            kept.reserve(n_kept, n_sums);
+            if kept.reserve(n_kept, row_words) {
+                of_slots.fill(UNKNOWN);
+            }
+            extractor.look(forest, view, encoded, |slot| of_slots[slot] = UNKNOWN);
             for group in 0..n_kept {
-                let (start, is_missing) = kept.place(extractor.signature(group), n_sums);
+                // The sums of a node that was seen in this place are found without looking what it is.
+                let slot = self.one_place.get(group).copied().flatten().map(|place| extractor.slot(place));
+                if let Some(start) = slot.map(|slot| of_slots[slot]).filter(|&start| start != UNKNOWN) {
+                    starts.push(start);
+                    continue;
+                }
+                let (start, is_missing) = kept.place(extractor.signature(group), row_words);
+                starts.push(start);
+                if let Some(slot) = slot {
+                    of_slots[slot] = start;
+                }
                 if is_missing {
                     extractor.keys(group, |key, counts| want(&mut n_wanted, key, counts));
                     missing.push((start, n_wanted, Ends::default()));
-                } else {
-                    kernel::add_sums(scores, &kept.sums[start..start + n_sums]);
                 }
             }
             if is_alone {
@@ -470,15 +498,14 @@ impl Frozen {
             }
             let mut from = Ends::default();
             for &(start, _, ends) in missing.iter() {
-                if start == NOT_KEPT {
-                    FrozenWeights::sum(words, found, from, ends, scores);
-                } else {
-                    let sums = &mut kept.sums[start..start + n_sums];
-                    FrozenWeights::sum(words, found, from, ends, sums);
-                    kernel::add_sums(scores, sums);
-                }
+                let sums = match start {
+                    NOT_KEPT => &mut scores[..],
+                    start => bytemuck::cast_slice_mut(&mut kept.sums[start as usize..][..row_words]),
+                };
+                FrozenWeights::sum(words, found, from, ends, sums);
                 from = ends;
             }
+            kernel::sum_rows(&kept.sums, starts, scores);
             rows.row_mut(i).iter_mut().zip(&*scores).for_each(|(score, &sum)| *score = f32::from(sum));
         }
     }

@@ -114,7 +114,7 @@ fn best_of(scored: impl Iterator<Item = (f32, ActionId)>) -> Option<(f32, Action
 
 /// One row of scores per view; the batch is the only call, one state is a batch of one.
 pub trait Scorer {
-    /// Called before the views of a sentence.
+    /// Called before the views of a sentence, which are all of one forest.
     fn start_sentence(&mut self, sentence: &Sentence);
 
     /// Fills one row per view.
