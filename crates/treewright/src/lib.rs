@@ -43,6 +43,7 @@ pub mod tag;
 pub mod train;
 pub mod tree;
 pub mod treebank;
+mod weights;
 pub mod word_classes;
 
 pub use error::{Code, Error, Result};

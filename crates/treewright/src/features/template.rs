@@ -124,7 +124,7 @@ impl TemplateSet {
         let (n_nodes, n_values) = size_of_set(&templates);
         if n_nodes > MOST_NODES || n_values > MOST_VALUES {
             let message = format!(
-                "the set looks at {n_nodes} nodes from one place, and at {n_values} values; it may look at {MOST_NODES} and {MOST_VALUES}"
+                "the set looks at {n_nodes} nodes from one place, and at {n_values} values; at most {MOST_NODES} and {MOST_VALUES} are allowed (the values of each place count in eights)"
             );
             return Err(Error::new(Code::BadRules, 0, 0, message));
         }
@@ -299,7 +299,9 @@ mod tests {
         check_error("s0", 1, 1, "not an atom");
         check_error("s0.", 1, 1, "attribute");
         check_error("a0+a1+a2+a3+a4+a5+a6", 1, 1, "more than 6 atoms");
-        let many: String = (0..65).map(|i| format!("s{i}.w ")).collect();
-        check_error(&many, 0, 0, "65 nodes");
+        let many: String = (0..33).map(|i| format!("s{i}.w ")).collect();
+        check_error(&many, 0, 0, "264 values");
+        let deep: String = (1..33).map(|i| format!("s0.{}w ", "l.".repeat(i))).collect();
+        check_error(&deep, 0, 0, "33 nodes");
     }
 }

@@ -1,10 +1,10 @@
 //! Scorers turn views into rows of numbers, one number per action; learners change them.
 
 mod frozen;
-mod kernel;
 mod perceptron;
 
-pub use frozen::{Frozen, FrozenWeights, WordSource};
+pub use crate::weights::WordSource;
+pub use frozen::{Frozen, FrozenWeights};
 pub use perceptron::Perceptron;
 
 use crate::forest::{Forest, View};

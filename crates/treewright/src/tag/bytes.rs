@@ -18,6 +18,7 @@ impl Writer {
     }
 
     /// Small numbers of either sign stay small.
+    #[inline]
     pub(super) fn signed(&mut self, n: i64) {
         self.number((n << 1 ^ n >> 63) as u64);
     }
@@ -53,8 +54,19 @@ impl<'a> Reader<'a> {
         Reader { bytes }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn number(&mut self) -> Result<u64> {
+        match self.bytes.split_first() {
+            // Most numbers take a byte.
+            Some((&byte, rest)) if byte < 0x80 => {
+                self.bytes = rest;
+                Ok(u64::from(byte))
+            }
+            _ => self.long_number(),
+        }
+    }
+
+    fn long_number(&mut self) -> Result<u64> {
         let (mut n, mut shift) = (0u64, 0);
         loop {
             let (&byte, rest) = self.bytes.split_first().ok_or_else(|| damaged("it ends too early"))?;
@@ -70,12 +82,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    #[inline]
     pub(super) fn signed(&mut self) -> Result<i64> {
         let n = self.number()?;
         Ok((n >> 1) as i64 ^ -((n & 1) as i64))
     }
 
     /// A number below `bound`.
+    #[inline]
     pub(super) fn below(&mut self, bound: usize, what: &str) -> Result<usize> {
         let n = self.number()?;
         if n >= bound as u64 {

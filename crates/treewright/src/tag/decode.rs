@@ -3,7 +3,7 @@
 use super::features::{self, REACH};
 use super::labels::Labels;
 use super::lexicon::Lexicon;
-use super::weights::Frozen;
+use super::weights::{Frozen, Lookup};
 use super::words::Word;
 
 /// The tag and the reading of what is outside the sentence.
@@ -12,7 +12,7 @@ const EDGE: u16 = u16::MAX;
 // The next two are part of what stored weights mean, in their steps: to change one is to change the version of taggers.
 
 /// What the dictionary's word counts; in training it is nothing.
-const TRUST: i32 = 8;
+const TRUST: i16 = 8;
 
 /// A guess ahead of the others by so much is kept.
 const SURE: i32 = 384;
@@ -100,13 +100,13 @@ impl Sequence {
     }
 
     /// The tag of a word: the best, or the second where it is to be decided otherwise. Takes down close calls.
-    fn call(&mut self, at: usize, best: u16, candidates: &[u16], scores: &[i32]) -> u16 {
+    fn call(&mut self, at: usize, best: u16, candidates: &[u16], scores: &[i16]) -> u16 {
         if let Some(call) = self.otherwise.iter().find(|call| call.at == at) {
             return call.second;
         }
         let others = candidates.iter().copied().filter(|&label| label != best);
         let second = best_of(others, scores);
-        let margin = scores[usize::from(best)] - scores[usize::from(second)];
+        let margin = i32::from(scores[usize::from(best)]) - i32::from(scores[usize::from(second)]);
         if margin <= CLOSE {
             self.close_calls.push(CloseCall { margin, at, second });
         }
@@ -154,16 +154,27 @@ impl<'a> Setting<'a> {
 
     /// Puts what a word says on its own into `row`: its features, and that the dictionary is to be believed as long as
     /// nothing speaks against it, which no feature can learn for a set of readings that is rare.
-    pub(super) fn score_own(&self, layer: Layer, word: &Word, keys: &[u32], rows: &Frozen, row: &mut [i32]) {
+    pub(super) fn score_own(
+        &self,
+        layer: Layer,
+        word: &Word,
+        keys: &[u32],
+        rows: &Frozen,
+        lookup: &mut Lookup,
+        row: &mut [i16],
+    ) {
         row.fill(0);
-        rows.add_all(keys, row);
+        rows.add_all(keys, lookup, row);
         if let Some(entry) = word.entry {
             let class = self.lexicon.classes.get(entry.class);
             let labels = match layer {
                 Layer::Guesses | Layer::Tags => &class.tags,
                 Layer::Readings => &class.readings,
             };
-            labels.iter().for_each(|&label| row[usize::from(label)] += TRUST);
+            for &label in labels {
+                let score = &mut row[usize::from(label)];
+                *score = score.saturating_add(TRUST);
+            }
         }
     }
 
@@ -202,9 +213,9 @@ impl<'a> Setting<'a> {
         sequence: &mut Sequence,
         rows: &Frozen,
         scratch: &mut Scratch,
-        mut own: impl FnMut(usize, &mut Vec<i32>),
+        mut own: impl FnMut(usize, &mut Lookup, &mut Vec<i16>),
     ) {
-        let Scratch { scores, candidates, keys } = scratch;
+        let Scratch { scores, candidates, keys, lookup } = scratch;
         if layer == Layer::Tags {
             sequence.close_calls.clear();
         }
@@ -218,10 +229,10 @@ impl<'a> Setting<'a> {
             let chosen = if let [only] = candidates[..] {
                 only
             } else {
-                own(at, scores);
+                own(at, lookup, scores);
                 keys.clear();
                 self.context(layer, sequence, at, keys);
-                rows.add_all(keys, scores);
+                rows.add_all(keys, lookup, scores);
                 let best = best_of(candidates.iter().copied(), scores);
                 if layer == Layer::Tags { sequence.call(at, best, candidates, scores) } else { best }
             };
@@ -236,15 +247,16 @@ impl<'a> Setting<'a> {
 /// Memory for the decisions of a layer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
-    pub(super) scores: Vec<i32>,
-    pub(super) candidates: Vec<u16>,
-    pub(super) keys: Vec<u32>,
+    scores: Vec<i16>,
+    candidates: Vec<u16>,
+    keys: Vec<u32>,
+    lookup: Lookup,
 }
 
 /// Is a guess so far ahead of all others that it need not be looked at again?
-fn is_sure(chosen: u16, candidates: &[u16], scores: &[i32], lead: i32) -> bool {
-    let least = scores[usize::from(chosen)] - lead;
-    candidates.iter().all(|&label| label == chosen || scores[usize::from(label)] <= least)
+fn is_sure(chosen: u16, candidates: &[u16], scores: &[i16], lead: i32) -> bool {
+    let least = i32::from(scores[usize::from(chosen)]) - lead;
+    candidates.iter().all(|&label| label == chosen || i32::from(scores[usize::from(label)]) <= least)
 }
 
 /// How words use capitals: all, most or none of them, or here and there.
@@ -263,11 +275,11 @@ fn case_of(words: &[Word]) -> u32 {
 
 /// The candidate with the highest score; of equals the first.
 #[inline]
-fn best_of(candidates: impl Iterator<Item = u16>, scores: &[i32]) -> u16 {
+fn best_of(candidates: impl Iterator<Item = u16>, scores: &[i16]) -> u16 {
     let mut best = (i32::MIN, 0);
     for label in candidates {
-        if scores[usize::from(label)] > best.0 {
-            best = (scores[usize::from(label)], label);
+        if i32::from(scores[usize::from(label)]) > best.0 {
+            best = (i32::from(scores[usize::from(label)]), label);
         }
     }
     best.1

@@ -153,9 +153,9 @@ fn decide(layer: Layer, setting: &Setting<'_>, examples: &mut [Example], rows: &
         let mut sequence = std::mem::take(&mut example.sequence);
         let first = sequence.places().start;
         let words = sequence.words.clone();
-        setting.decide(layer, &mut sequence, rows, &mut scratch, |at, scores| {
-            scores.resize(layer.n_labels(setting.labels), 0);
-            setting.score_own(layer, &words[at], example.own(at - first), rows, scores);
+        setting.decide(layer, &mut sequence, rows, &mut scratch, |at, lookup, scores| {
+            scores.resize(rows.n_scores(), 0);
+            setting.score_own(layer, &words[at], example.own(at - first), rows, lookup, scores);
         });
         example.sequence = sequence;
     }
@@ -185,7 +185,7 @@ fn train_layer(
     train: &mut [Example],
     dev: &mut [Example],
     log: &mut dyn FnMut(&Progress),
-) -> Frozen {
+) -> Result<Frozen> {
     let n_labels = layer.n_labels(setting.labels);
     let mut learning = Learning::default();
     let mut best: Option<(f64, Frozen)> = None;
@@ -214,7 +214,7 @@ fn train_layer(
         let mut score = None;
         // Before its weights are settled a layer is too large to be kept.
         if epoch == config.epochs || !dev.is_empty() && epoch > config.open_epochs {
-            let frozen = learning.frozen(n_labels);
+            let frozen = learning.frozen(n_labels)?;
             decide(layer, setting, dev, &frozen);
             score = accuracy(layer, setting, dev);
             if best.as_ref().is_none_or(|(highest, _)| score.is_none_or(|score| score > *highest)) {
@@ -231,7 +231,7 @@ fn train_layer(
             .for_each(|(example, guess)| example.sequence.decided[layer as usize] = guess);
     }
     decide(layer, setting, dev, &frozen);
-    frozen
+    Ok(frozen)
 }
 
 /// See [`Tagger::train`].
@@ -305,7 +305,7 @@ pub(super) fn train(
         }
         train_layer(layer, config, &setting, &mut train_examples, &mut dev_examples, log)
     };
-    let layers = Layer::ALL.map(&mut layer);
+    let layers = [layer(Layer::Guesses)?, layer(Layer::Tags)?, layer(Layer::Readings)?];
     lexicon.classes.truncate(n_classes);
     let (trust_tags, trust_readings) = (config.trust_tags, config.trust_readings);
     Ok(Tagger { labels, lexicon, classes, layers, trust_tags, trust_readings })

@@ -3,7 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::bytes::{Reader, Writer, damaged};
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
+use crate::weights::{Ends, Found, Key, Pair, Table, Wanted, kernel};
 
 /// The weight of a label under training.
 #[derive(Clone, Copy)]
@@ -143,165 +144,80 @@ impl Learning {
     }
 
     /// The averaged weights.
-    pub(super) fn frozen(&self, n_labels: usize) -> Frozen {
-        let mut features: Vec<(u32, u32)> = self.ids.iter().map(|(&key, &place)| (key, place)).collect();
-        features.sort_unstable();
+    ///
+    /// # Errors
+    /// When there are too many.
+    pub(super) fn frozen(&self, n_labels: usize) -> Result<Frozen> {
+        let mut places: Vec<(u32, u32)> = self.ids.iter().map(|(&key, &place)| (key, place)).collect();
+        places.sort_unstable();
         let n = f64::from((self.now - self.start).max(1));
-        let (mut keys, mut rows) = (Vec::new(), Vec::new());
-        for (key, place) in features {
-            let start = rows.len();
-            for mut weight in self.rows[place as usize].iter().copied() {
-                weight.settle(self.now);
-                let quantised = (weight.total / n * SCALE).round().clamp(-32767.0, 32767.0) as i16;
-                if quantised != 0 {
-                    rows.push((weight.label, quantised));
-                }
-            }
-            if rows.len() > start {
-                rows[start..].sort_unstable();
-                keys.push((key, start as u32));
+        let average = |mut weight: Weight| {
+            weight.settle(self.now);
+            let quantised = (weight.total / n * SCALE).round().clamp(-32767.0, 32767.0) as i16;
+            (quantised != 0).then_some((weight.label, quantised))
+        };
+        let (mut ends, mut pairs): (Vec<(u32, usize)>, Vec<Pair>) = Default::default();
+        for (key, place) in places {
+            let start = pairs.len();
+            pairs.extend(self.rows[place as usize].iter().copied().filter_map(average));
+            pairs[start..].sort_unstable();
+            if pairs.len() > start {
+                ends.push((key, pairs.len()));
             }
         }
-        Frozen::build(&keys, &rows, n_labels)
+        Frozen::of(&ends, &pairs, n_labels).ok_or_else(|| {
+            Error::new(Code::BadTraining, 0, 0, "the tagger would have too many weights: use less training data")
+        })
     }
 }
 
 /// So many steps of a quantised weight make one unit of log-odds.
 const SCALE: f64 = 80.0;
-/// Marks the place of a row that is stored whole.
-const DENSE: u32 = 1 << 31;
-/// So many features are looked up at once.
-const AT_ONCE: usize = 32;
 /// A table with fewer features is small.
 const FEW_FEATURES: usize = 1 << 15;
-/// Marks the last weight of a row.
-const LAST: u32 = 1 << 31;
 
-/// Weights in use: read only, open addressing over 32-bit keys.
+/// Weights in use, read only. (Sums that would leave 16 bits stay at their end: hundreds of units of log-odds.)
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Frozen {
-    /// Key (0 = free) and the place of the row's first weight, or the number of its whole row.
-    slots: Vec<[u32; 2]>,
-    /// Whole rows, for features that say something about many labels.
-    dense: Vec<i16>,
-    /// Label in the upper half, weight in the lower.
-    weights: Vec<u32>,
-    shift: u32,
-    n_labels: usize,
-    n_features: usize,
+    table: Table,
     n_weights: usize,
 }
 
+/// Memory for looking features up.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lookup {
+    wanted: Vec<Wanted>,
+    found: Found,
+}
+
+/// What leads to a feature. Keys that rise fill buckets that rise, which is fast.
+#[inline(always)]
+fn table_key(key: u32) -> Key {
+    Key { spread: key, fingerprint: key }
+}
+
 impl Frozen {
-    /// Adds the weights of features; one never learnt adds nothing. All of several are found before the first is used, so
-    /// that memory answers many at a time, and they are sorted by kind without a branch, which would be mispredicted.
+    /// `ends` has each feature's key and where its pairs end, which begin where those of the feature before end. Nothing if
+    /// there are too many.
+    fn of(ends: &[(u32, usize)], pairs: &[Pair], n_labels: usize) -> Option<Self> {
+        let starts = std::iter::once(0).chain(ends.iter().map(|feature| feature.1));
+        let features = starts.zip(ends).map(|(start, &(key, end))| (table_key(key), &pairs[start..end]));
+        Some(Frozen { table: Table::of(features, n_labels)?, n_weights: pairs.len() })
+    }
+
+    /// So many scores there are: one for each label, and some that mean nothing.
+    pub(super) fn n_scores(&self) -> usize {
+        self.table.n_sums()
+    }
+
+    /// Adds the weights of features; one never learnt adds nothing.
     #[inline]
-    pub(super) fn add_all(&self, keys: &[u32], scores: &mut [i32]) {
-        for keys in keys.chunks(AT_ONCE) {
-            let homes: [usize; AT_ONCE] =
-                std::array::from_fn(|i| keys.get(i).map_or(0, |&key| self.home(key)));
-            let slots: [[u32; 2]; AT_ONCE] = std::array::from_fn(|i| self.slots[homes[i]]);
-            let (mut dense, mut n_dense) = ([0; AT_ONCE], 0);
-            let (mut sparse, mut n_sparse) = ([0; AT_ONCE], 0);
-            for (i, &key) in keys.iter().enumerate() {
-                let [found, place] = self.find_from(key, homes[i], slots[i]);
-                let is_dense = place & DENSE != 0;
-                dense[n_dense % AT_ONCE] = place & !DENSE;
-                n_dense += usize::from(found == key && is_dense);
-                sparse[n_sparse % AT_ONCE] = place;
-                n_sparse += usize::from(found == key && !is_dense);
-            }
-            for &place in &dense[..n_dense] {
-                let start = place as usize * self.n_labels;
-                let row = &self.dense[start..start + self.n_labels];
-                scores.iter_mut().zip(row).for_each(|(score, &weight)| *score += i32::from(weight));
-            }
-            for &place in &sparse[..n_sparse] {
-                for &weight in &self.weights[place as usize..] {
-                    scores[(weight >> 16 & 0x7FFF) as usize] += i32::from(weight as u16 as i16);
-                    if weight & LAST != 0 {
-                        break;
-                    }
-                }
-            }
-        }
-    }
-
-    /// The slot of a feature, or a free one if it was never learnt; `slot` is what stands at `at`, its first possible place.
-    #[inline]
-    fn find_from(&self, key: u32, mut at: usize, mut slot: [u32; 2]) -> [u32; 2] {
-        while slot[0] != key && slot[0] != 0 {
-            at = (at + 1) & (self.slots.len() - 1);
-            slot = self.slots[at];
-        }
-        slot
-    }
-
-    #[inline]
-    fn home(&self, key: u32) -> usize {
-        (key.wrapping_mul(0x9E37_79B1) >> self.shift) as usize
-    }
-
-    /// `keys` rise; each has the place where its weights begin in `rows`.
-    fn build(keys: &[(u32, u32)], rows: &[(u16, i16)], n_labels: usize) -> Self {
-        let n_slots = (keys.len() * 3 / 2).next_power_of_two().max(16);
-        let mut frozen = Frozen {
-            slots: vec![[0; 2]; n_slots],
-            dense: Vec::new(),
-            weights: Vec::with_capacity(rows.len()),
-            shift: 32 - n_slots.trailing_zeros(),
-            n_labels,
-            n_features: keys.len(),
-            n_weights: rows.len(),
-        };
-        for (i, &(key, start)) in keys.iter().enumerate() {
-            let end = keys.get(i + 1).map_or(rows.len(), |next| next.1 as usize);
-            let row = &rows[start as usize..end];
-            let place = frozen.store(row);
-            let mut at = frozen.home(key);
-            while frozen.slots[at][0] != 0 {
-                at = (at + 1) & (n_slots - 1);
-            }
-            frozen.slots[at] = [key, place];
-        }
-        frozen
-    }
-
-    /// Stores a row and gives its place. To add a whole row takes about as long as a quarter of its weights one by one.
-    fn store(&mut self, row: &[(u16, i16)]) -> u32 {
-        if row.len() * 4 > self.n_labels && row.len() > 4 {
-            let start = self.dense.len();
-            self.dense.resize(start + self.n_labels, 0);
-            row.iter().for_each(|&(label, weight)| self.dense[start + usize::from(label)] = weight);
-            return (start / self.n_labels) as u32 | DENSE;
-        }
-        let start = self.weights.len();
-        self.weights.extend(row.iter().map(|&(label, w)| u32::from(label) << 16 | u32::from(w as u16)));
-        if let Some(last) = self.weights.last_mut() {
-            *last |= LAST;
-        }
-        start as u32
-    }
-
-    /// The weights at a place, by rising label.
-    fn row(&self, place: u32, out: &mut Vec<(u16, i16)>) {
-        out.clear();
-        if place & DENSE != 0 {
-            let row = &self.dense[(place & !DENSE) as usize * self.n_labels..][..self.n_labels];
-            let weights = row.iter().enumerate().filter(|(_, weight)| **weight != 0);
-            out.extend(weights.map(|(label, &weight)| (label as u16, weight)));
-            return;
-        }
-        for &weight in &self.weights[place as usize..] {
-            out.push(((weight >> 16 & 0x7FFF) as u16, weight as u16 as i16));
-            if weight & LAST != 0 {
-                return;
-            }
-        }
+    pub(super) fn add_all(&self, keys: &[u32], lookup: &mut Lookup, scores: &mut [i16]) {
+        kernel::with_avx2(Add { table: &self.table, keys, lookup, scores });
     }
 
     pub(super) fn n_features(&self) -> usize {
-        self.n_features
+        self.table.n_features()
     }
 
     pub(super) fn n_weights(&self) -> usize {
@@ -309,15 +225,13 @@ impl Frozen {
     }
 
     pub(super) fn to_bytes(&self, out: &mut Writer) {
-        let mut features: Vec<[u32; 2]> = self.slots.iter().filter(|slot| slot[0] != 0).copied().collect();
+        let mut features: Vec<(u32, Vec<Pair>)> = self.table.features().collect();
         features.sort_unstable();
-        out.rising(features.iter().map(|feature| feature[0]));
-        let mut row = Vec::new();
-        for &[_, place] in &features {
-            self.row(place, &mut row);
-            out.number(row.len() as u64);
+        out.rising(features.iter().map(|feature| feature.0));
+        for (_, pairs) in &features {
+            out.number(pairs.len() as u64);
             let mut last = 0;
-            for &(label, weight) in &row {
+            for &(label, weight) in pairs {
                 out.number(u64::from(label - last));
                 out.signed(i64::from(weight));
                 last = label;
@@ -330,9 +244,8 @@ impl Frozen {
         if keys.first() == Some(&0) {
             return Err(damaged("a feature has the key 0"));
         }
-        let (mut starts, mut rows) = (Vec::with_capacity(keys.len()), Vec::with_capacity(keys.len() * 3));
+        let (mut ends, mut pairs) = (Vec::with_capacity(keys.len()), Vec::with_capacity(keys.len() * 3));
         for key in keys {
-            starts.push((key, rows.len() as u32));
             let n = input.count()?;
             if n == 0 {
                 return Err(damaged("a feature has no weights"));
@@ -345,10 +258,32 @@ impl Frozen {
                 if weight == 0 || i > 0 && step == 0 {
                     return Err(damaged("a weight is 0 or occurs twice"));
                 }
-                rows.push((label as u16, weight));
+                pairs.push((label as u16, weight));
             }
+            ends.push((key, pairs.len()));
         }
-        Ok(Frozen::build(&starts, &rows, n_labels))
+        Frozen::of(&ends, &pairs, n_labels).ok_or_else(|| damaged("it has too many weights"))
+    }
+}
+
+/// Features to be added up.
+struct Add<'a> {
+    table: &'a Table,
+    keys: &'a [u32],
+    lookup: &'a mut Lookup,
+    scores: &'a mut [i16],
+}
+
+impl kernel::Work for Add<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Add { table, keys, lookup: Lookup { wanted, found }, scores } = self;
+        let words = table.words();
+        wanted.clear();
+        wanted.extend(keys.iter().map(|&key| table.want(words, table_key(key))));
+        found.ends = Ends::default();
+        table.find(words, wanted, found);
+        Table::sum(words, found, Ends::default(), found.ends, scores);
     }
 }
 
@@ -372,9 +307,10 @@ mod tests {
     }
 
     fn frozen(learning: &Learning, key: u32) -> [i32; 3] {
-        let mut scores = [0; 3];
-        learning.frozen(3).add_all(&[key], &mut scores);
-        scores
+        let frozen = learning.frozen(3).expect("few weights");
+        let mut scores = vec![0; frozen.n_scores()];
+        frozen.add_all(&[key], &mut Lookup::default(), &mut scores);
+        std::array::from_fn(|label| i32::from(scores[label]))
     }
 
     /// A table too large to be kept whole: features from 1 on, which know label 0 and hardly label 1.

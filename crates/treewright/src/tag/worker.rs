@@ -3,6 +3,7 @@
 use super::Tagger;
 use super::decode::{CloseCall, Layer, N_LAYERS, Scratch, Sequence, Setting};
 use super::labels::N_COLUMNS;
+use super::weights::Lookup;
 use super::words::{Analyser, Word};
 use crate::hash;
 use crate::sentence::{Sentence, Str};
@@ -14,8 +15,8 @@ const MOST_WORDS: usize = 1 << 13;
 
 /// Rows of scores of words on their own, by the place of the word in the cache.
 struct OwnRows {
-    n_labels: usize,
-    rows: Vec<i32>,
+    n_scores: usize,
+    rows: Vec<i16>,
     /// Is the row there, for the word that has the place now?
     filled: Vec<bool>,
 }
@@ -67,7 +68,14 @@ impl Cache<'_> {
     }
 
     /// The scores that a form has on its own, in one of the layers.
-    fn own(&mut self, setting: &Setting<'_>, layer: Layer, form: &Str, scores: &mut Vec<i32>) {
+    fn own(
+        &mut self,
+        setting: &Setting<'_>,
+        layer: Layer,
+        form: &Str,
+        lookup: &mut Lookup,
+        scores: &mut Vec<i16>,
+    ) {
         let place = self.place(form);
         let is_filled = self.own[layer as usize].filled[place];
         if !is_filled {
@@ -75,13 +83,14 @@ impl Cache<'_> {
             self.analyse(form);
         }
         let own = &mut self.own[layer as usize];
-        let row = &mut own.rows[place * own.n_labels..][..own.n_labels];
+        let row = &mut own.rows[place * own.n_scores..][..own.n_scores];
         if !is_filled {
             setting.score_own(
                 layer,
                 &self.known[place].word,
                 &self.keys,
                 &self.tagger.layers[layer as usize],
+                lookup,
                 row,
             );
             own.filled[place] = true;
@@ -101,12 +110,12 @@ impl<'a> TaggerWorker<'a> {
         let labels = &tagger.labels;
         let widths = Layer::ALL.map(|layer| match layer {
             Layer::Readings if !labels.has_choice_of_readings() => 0,
-            _ => layer.n_labels(labels),
+            _ => tagger.layers[layer as usize].n_scores(),
         });
-        let n_words = (bytes / (4 * widths.iter().sum::<usize>())).clamp(64, MOST_WORDS).next_power_of_two();
-        let own = |n_labels: usize| OwnRows {
-            n_labels,
-            rows: vec![0; n_words * n_labels],
+        let n_words = (bytes / (2 * widths.iter().sum::<usize>())).clamp(64, MOST_WORDS).next_power_of_two();
+        let own = |n_scores: usize| OwnRows {
+            n_scores,
+            rows: vec![0; n_words * n_scores],
             filled: vec![false; n_words],
         };
         TaggerWorker {
@@ -162,8 +171,8 @@ impl<'a> TaggerWorker<'a> {
         };
         let (tokens, start) = (&sentence.tokens, sequence.places().start);
         for &layer in of_layers {
-            setting.decide(layer, sequence, &layers[layer as usize], scratch, |at, scores| {
-                cache.own(&setting, layer, &tokens[at - start].form, scores);
+            setting.decide(layer, sequence, &layers[layer as usize], scratch, |at, lookup, scores| {
+                cache.own(&setting, layer, &tokens[at - start].form, lookup, scores);
             });
         }
         let readings = &sequence.decided[Layer::Readings as usize];

@@ -1,16 +1,16 @@
-//! The innermost loops of parsing: adding rows of 16-bit weights, finding a fingerprint among eight, fetching memory
+//! The innermost loops of parsing and tagging: adding rows of 16-bit weights, finding a fingerprint among eight, fetching memory
 //! ahead of its use. Plain loops, compiled once for every processor and once for those with AVX2.
 #![allow(unsafe_code)]
 
 /// Weights added at a time; rows and scores are so padded.
-pub(super) const LANES: usize = 16;
+pub(crate) const LANES: usize = 16;
 /// So many lanes are summed up at once, in registers.
 const MOST_BLOCKS: usize = 8;
 
 /// Adds the rows that start at `places` of `words` to `sums`, whose length is a multiple of `LANES`. A place that is
 /// not there adds nothing.
 #[inline(always)]
-pub(super) fn sum_rows(words: &[u32], places: &[u32], sums: &mut [i16]) {
+pub(crate) fn sum_rows(words: &[u32], places: &[u32], sums: &mut [i16]) {
     for (part, sums) in sums.chunks_mut(MOST_BLOCKS * LANES).enumerate() {
         let offset = part * MOST_BLOCKS * LANES / 2;
         match sums.len() / LANES {
@@ -36,7 +36,7 @@ fn sum_blocks<const BLOCKS: usize>(words: &[u32], places: &[u32], offset: usize,
         let row: &[i16] = bytemuck::cast_slice(row);
         for (block, weights) in blocks.iter_mut().zip(row.as_chunks::<LANES>().0) {
             for (sum, &weight) in block.iter_mut().zip(weights) {
-                *sum = sum.wrapping_add(weight);
+                *sum = sum.saturating_add(weight);
             }
         }
     }
@@ -45,15 +45,15 @@ fn sum_blocks<const BLOCKS: usize>(words: &[u32], places: &[u32], offset: usize,
 
 /// Adds sums to sums.
 #[inline(always)]
-pub(super) fn add_sums(scores: &mut [i16], sums: &[i16]) {
+fn add_sums(scores: &mut [i16], sums: &[i16]) {
     for (score, &sum) in scores.iter_mut().zip(sums) {
-        *score = score.wrapping_add(sum);
+        *score = score.saturating_add(sum);
     }
 }
 
 /// Asks for the line of memory that holds a word; where there is no such word nothing happens.
 #[inline(always)]
-pub(super) fn prefetch(words: &[u32], place: usize) {
+pub(crate) fn prefetch(words: &[u32], place: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -66,7 +66,7 @@ pub(super) fn prefetch(words: &[u32], place: usize) {
 
 /// Which of eight words are `wanted`, as bits.
 #[inline]
-pub(super) fn matches(words: &[u32; 8], wanted: u32) -> u32 {
+pub(crate) fn matches(words: &[u32; 8], wanted: u32) -> u32 {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{
@@ -94,14 +94,14 @@ fn matches_anywhere(words: &[u32; 8], wanted: u32) -> u32 {
 
 /// Work that is compiled twice, for every processor and for those with AVX2. (A closure would not do: the compiler may
 /// choose not to inline it, and then it is compiled for every processor alone.)
-pub(super) trait Work {
+pub(crate) trait Work {
     /// Does it. To be marked `#[inline(always)]`, with all that it calls.
     fn run(self);
 }
 
 /// Does work with AVX2 where the processor has it.
 #[inline]
-pub(super) fn with_avx2(work: impl Work) {
+pub(crate) fn with_avx2(work: impl Work) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("bmi2") {
         // SAFETY: the processor has both, as was just asked.
@@ -152,7 +152,8 @@ mod tests {
 
     #[test]
     fn both_versions_agree_with_plain_sums() {
-        let words: Vec<u32> = (0..4000u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+        // Sums of so many stay within 16 bits.
+        let words: Vec<u32> = (0..4000u32).map(|i| i.wrapping_mul(2_654_435_761) & 0x0FFF_0FFF).collect();
         let weights: &[i16] = bytemuck::cast_slice(&words);
         for n_blocks in [1, 2, 3, 4, 5, 6, 7, 8, 9, 17] {
             let n = n_blocks * LANES;
@@ -165,7 +166,7 @@ mod tests {
             // Of rows that are cut off, the parts that are there may count.
             if n_blocks <= MOST_BLOCKS {
                 let sum = |i: usize| {
-                    places[..6].iter().fold(5i16, |sum, &at| sum.wrapping_add(weights[at as usize * 2 + i]))
+                    places[..6].iter().fold(5i16, |sum, &at| sum + weights[at as usize * 2 + i])
                 };
                 assert!(fast.iter().enumerate().all(|(i, &got)| got == sum(i)), "{n_blocks} blocks");
             }
@@ -174,5 +175,13 @@ mod tests {
             add_sums(&mut fast, &before);
             assert_eq!(doubled, fast);
         }
+    }
+
+    #[test]
+    fn sums_stay_at_the_end_of_sixteen_bits() {
+        let words: Vec<u32> = bytemuck::cast_slice(&[[20_000i16, -20_000]; 8].concat()).to_vec();
+        let mut sums = vec![0i16; LANES];
+        with_avx2(SumRows(&words, &[0, 0, 0], &mut sums));
+        assert_eq!(sums, [[i16::MAX, i16::MIN]; LANES / 2].concat());
     }
 }

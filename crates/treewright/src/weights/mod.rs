@@ -1,0 +1,336 @@
+//! Tables of weights that are only read, for parsers and taggers: a few 16-bit weights for each feature, one for each
+//! action or label (a *column*), laid out for few cache misses, mappable from disk (little-endian machines only: a row's
+//! weights are used where they lie).
+//!
+//! A feature's key leads to a bucket of eight fingerprints and eight places, one line of the cache; the place is its only
+//! weight, or says where its weights stand: as pairs, or as a whole row if there are many. Buckets and weights are
+//! fetched ahead of their use, in bulk, so that cache misses overlap, and what is found is listed without branches, which
+//! would be mispredicted. Sums stay within 16 bits: a row of a hundred columns is added in seven instructions.
+
+pub(crate) mod kernel;
+
+use std::sync::Arc;
+
+/// Features of a bucket.
+const BUCKET: usize = 8;
+/// Words of a bucket: the fingerprints (0 = free), then the weights, or their places with their numbers.
+const BUCKET_WORDS: usize = 2 * BUCKET;
+/// A feature's only pair stands in the bucket itself, marked by this bit: most features have but one, and so a cache miss
+/// less.
+const SINGLE: u32 = 1 << 31;
+/// Else the low bits are the number of pairs at the place that the others tell, 0 for a whole row.
+const COUNT_BITS: u32 = 5;
+/// So many bits tell a place.
+const PLACE_BITS: u32 = 31 - COUNT_BITS;
+const MOST_PAIRS: usize = (1 << COUNT_BITS) - 1;
+/// So full is the table, in percent.
+const FULL: usize = 62;
+
+/// The numbers: owned after training, or a view of a mapped file.
+pub trait WordSource: Send + Sync + std::fmt::Debug {
+    /// All words.
+    fn words(&self) -> &[u32];
+}
+
+impl WordSource for Vec<u32> {
+    fn words(&self) -> &[u32] {
+        self
+    }
+}
+
+/// What leads to a feature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    /// Spread over all 32-bit numbers; tells the bucket.
+    pub(crate) spread: u32,
+    /// Not 0; tells features of a bucket apart.
+    pub(crate) fingerprint: u32,
+}
+
+/// A column and a weight.
+pub(crate) type Pair = (u16, i16);
+
+fn pack((column, weight): Pair) -> u32 {
+    u32::from(column) << 16 | u32::from(weight as u16)
+}
+
+#[inline]
+fn unpack(pair: u32) -> Pair {
+    ((pair >> 16) as u16, pair as u16 as i16)
+}
+
+/// Features with their weights.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    source: Arc<dyn WordSource>,
+    n_buckets: usize,
+    n_columns: usize,
+    n_features: usize,
+}
+
+impl PartialEq for Table {
+    fn eq(&self, other: &Self) -> bool {
+        (self.n_buckets, self.n_columns, self.words()) == (other.n_buckets, other.n_columns, other.words())
+    }
+}
+
+impl Eq for Table {}
+
+impl Table {
+    /// The most words there can be (268 MB).
+    pub(crate) const MOST_WORDS: usize = 1 << PLACE_BITS;
+
+    /// Lays out features with their weights; each has at least one. Nothing if there are too many.
+    pub(crate) fn of<'a, I>(features: I, n_columns: usize) -> Option<Self>
+    where
+        I: Iterator<Item = (Key, &'a [Pair])> + Clone,
+    {
+        let n_features = features.clone().count();
+        let row_words = row_words(n_columns);
+        let is_row = |pairs: &[Pair]| {
+            pairs.len() > MOST_PAIRS || (n_columns >= kernel::LANES && pairs.len() * 8 >= n_columns)
+        };
+        let is_single = |pairs: &[Pair]| matches!(pairs, [(column, _)] if column >> 15 == 0);
+        // Buckets, then rows, so that these stay aligned, then pairs.
+        let n_buckets = (n_features * 100 / FULL).div_ceil(BUCKET).max(1) + 1;
+        let n_rows = features.clone().filter(|(_, pairs)| is_row(pairs)).count();
+        let mut words = vec![0u32; n_buckets * BUCKET_WORDS + n_rows * row_words];
+        let mut next_row = n_buckets * BUCKET_WORDS;
+        for (key, pairs) in features {
+            let mut bucket = first_bucket(key, n_buckets) * BUCKET_WORDS;
+            let at = loop {
+                if let Some(free) = words[bucket..bucket + BUCKET].iter().position(|&word| word == 0) {
+                    break bucket + free;
+                }
+                bucket = (bucket + BUCKET_WORDS) % (n_buckets * BUCKET_WORDS);
+            };
+            words[at] = key.fingerprint;
+            let place = if is_row(pairs) { next_row } else { words.len() };
+            if is_single(pairs) {
+                words[at + BUCKET] = SINGLE | pack(pairs[0]);
+            } else if is_row(pairs) {
+                words[at + BUCKET] = (place as u32) << COUNT_BITS;
+                let row: &mut [i16] = bytemuck::cast_slice_mut(&mut words[place..place + row_words]);
+                pairs.iter().for_each(|&(column, weight)| row[usize::from(column)] = weight);
+                next_row += row_words;
+            } else {
+                words[at + BUCKET] = (place as u32) << COUNT_BITS | pairs.len() as u32;
+                words.extend(pairs.iter().map(|&pair| pack(pair)));
+            }
+        }
+        let is_small = words.len() <= Self::MOST_WORDS;
+        is_small.then(|| Table { source: Arc::new(words), n_buckets, n_columns, n_features })
+    }
+
+    /// A table from the words of a file, if they can be one. What is read later is bounded by `words`, whatever they hold.
+    pub(crate) fn from_words(
+        source: Arc<dyn WordSource>,
+        n_buckets: usize,
+        n_columns: usize,
+        n_features: usize,
+    ) -> Option<Self> {
+        let fits = (1..1 << 27).contains(&n_buckets) && n_buckets * BUCKET_WORDS <= source.words().len();
+        (fits && n_columns <= 1 << 16).then_some(Table { source, n_buckets, n_columns, n_features })
+    }
+
+    /// All words.
+    pub(crate) fn words(&self) -> &[u32] {
+        self.source.words()
+    }
+
+    pub(crate) fn n_buckets(&self) -> usize {
+        self.n_buckets
+    }
+
+    pub(crate) fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    pub(crate) fn n_columns(&self) -> usize {
+        self.n_columns
+    }
+
+    /// So many sums there are: one for each column, and room for full lanes.
+    pub(crate) fn n_sums(&self) -> usize {
+        row_words(self.n_columns) * 2
+    }
+
+    /// The fingerprints of all features with their weights, in no order that means anything.
+    pub(crate) fn features(&self) -> impl Iterator<Item = (u32, Vec<Pair>)> {
+        let words = self.words();
+        let buckets = &words.as_chunks::<BUCKET_WORDS>().0[..self.n_buckets];
+        let slots = buckets.iter().flat_map(|bucket| bucket[..BUCKET].iter().zip(&bucket[BUCKET..]));
+        let pairs_at = move |place: u32| -> Vec<Pair> {
+            let start = (place >> COUNT_BITS) as usize;
+            match place as usize & MOST_PAIRS {
+                _ if place & SINGLE != 0 => vec![unpack(place & !SINGLE)],
+                0 => {
+                    let row: &[i16] = bytemuck::cast_slice(&words[start..start + row_words(self.n_columns)]);
+                    let pairs = row.iter().enumerate().map(|(column, &weight)| (column as u16, weight));
+                    pairs.filter(|pair| pair.1 != 0).collect()
+                }
+                n => words[start..start + n].iter().map(|&pair| unpack(pair)).collect(),
+            }
+        };
+        slots.filter(|slot| *slot.0 != 0).map(move |(&fingerprint, &place)| (fingerprint, pairs_at(place)))
+    }
+
+    /// Gets ready to find a feature: its bucket is fetched.
+    #[inline(always)]
+    pub(crate) fn want(&self, words: &[u32], key: Key) -> Wanted {
+        let bucket = first_bucket(key, self.n_buckets);
+        kernel::prefetch(words, bucket * BUCKET_WORDS);
+        Wanted { bucket: bucket as u32, fingerprint: key.fingerprint }
+    }
+
+    /// The place of a feature's weights, if it is there. The number of looks is bounded, so that a damaged table
+    /// without a free place cannot hang anyone.
+    #[inline(always)]
+    fn place(buckets: &[[u32; BUCKET_WORDS]], wanted: Wanted) -> (u32, bool) {
+        let mut at = wanted.bucket as usize;
+        for _ in 0..buckets.len() {
+            let Some(bucket) = buckets.get(at) else { break };
+            let (fingerprints, places) = bucket.split_at(BUCKET);
+            let same =
+                kernel::matches(fingerprints.first_chunk().expect("half a bucket"), wanted.fingerprint);
+            // Nearly always the first bucket tells: buckets are filled from the front.
+            if same != 0 || fingerprints[BUCKET - 1] == 0 {
+                return (places[same.trailing_zeros() as usize % BUCKET], same != 0);
+            }
+            at = if at + 1 == buckets.len() { 0 } else { at + 1 };
+        }
+        (0, false)
+    }
+
+    /// Finds features, adds their places to what was found, and fetches their weights. `words` are all words.
+    #[inline(always)]
+    pub(crate) fn find(&self, words: &[u32], wanted: &[Wanted], found: &mut Found) {
+        let buckets = &words.as_chunks::<BUCKET_WORDS>().0[..self.n_buckets];
+        let mut ends = found.ends;
+        for (list, end) in found.lists.iter_mut().zip(ends) {
+            if list.len() < end + wanted.len() {
+                list.resize(end + wanted.len(), 0);
+            }
+        }
+        let [rows, pairs, singles] = &mut found.lists;
+        for &wanted in wanted {
+            let (place, is_there) = Self::place(buckets, wanted);
+            let is_single = place & SINGLE != 0;
+            let is_row = place as usize & MOST_PAIRS == 0;
+            let start = (place >> COUNT_BITS) as usize;
+            let is_elsewhere = is_there & !is_single;
+            // The further lines of a row follow by themselves.
+            kernel::prefetch(words, if is_elsewhere { start } else { 0 });
+            rows[ends[ROWS]] = start as u32;
+            ends[ROWS] += usize::from(is_elsewhere & is_row);
+            pairs[ends[PAIRS]] = place;
+            ends[PAIRS] += usize::from(is_elsewhere & !is_row);
+            singles[ends[SINGLES]] = place & !SINGLE;
+            ends[SINGLES] += usize::from(is_there & is_single);
+        }
+        found.ends = ends;
+    }
+
+    /// Adds the weights of what was found from `from` up to `to` to `sums`. `words` are all words.
+    #[inline(always)]
+    pub(crate) fn sum(words: &[u32], found: &Found, from: Ends, to: Ends, sums: &mut [i16]) {
+        let list = |kind: usize| &found.lists[kind][from[kind]..to[kind]];
+        kernel::sum_rows(words, list(ROWS), sums);
+        let mut add = |pair: u32| {
+            let (column, weight) = unpack(pair);
+            if let Some(sum) = sums.get_mut(usize::from(column)) {
+                *sum = sum.saturating_add(weight);
+            }
+        };
+        list(SINGLES).iter().for_each(|&pair| add(pair));
+        for &place in list(PAIRS) {
+            let start = (place >> COUNT_BITS) as usize;
+            let pairs = words.get(start..start + (place as usize & MOST_PAIRS)).unwrap_or(&[]);
+            pairs.iter().for_each(|&pair| add(pair));
+        }
+    }
+}
+
+#[inline(always)]
+fn first_bucket(key: Key, n_buckets: usize) -> usize {
+    ((u64::from(key.spread) * n_buckets as u64) >> 32) as usize
+}
+
+/// The words of a row: two weights each, full lanes.
+#[inline]
+fn row_words(n_columns: usize) -> usize {
+    n_columns.next_multiple_of(kernel::LANES) / 2
+}
+
+/// A feature to be found.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wanted {
+    bucket: u32,
+    fingerprint: u32,
+}
+
+/// The kinds of weights: whole rows, by where they begin; pairs, by their places with their numbers; single pairs.
+const ROWS: usize = 0;
+const PAIRS: usize = 1;
+const SINGLES: usize = 2;
+
+/// A place in each of the lists of what was found.
+pub(crate) type Ends = [usize; 3];
+
+/// Where the weights of some features stand, by their kinds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Found {
+    lists: [Vec<u32>; 3],
+    /// So much of each list counts.
+    pub(crate) ends: Ends,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_keep_every_column_and_weight() {
+        for pair in [(0, 1), (7, -1), (0x7FFF, i16::MIN), (0x8000, i16::MAX), (u16::MAX, -2)] {
+            assert_eq!(unpack(pack(pair)), pair);
+        }
+    }
+
+    #[test]
+    fn features_come_back_and_sums_are_theirs() {
+        for n_columns in [1, 3, 16, 37, 130, 1 << 16] {
+            let mut rng = crate::rng::Rng::new(n_columns as u64);
+            let features: Vec<(Key, Vec<Pair>)> = (1..2000u32)
+                .map(|i| {
+                    // Few buckets are wanted by many: they overflow.
+                    let key = Key { spread: (i % 900).wrapping_mul(0x9E37_79B1), fingerprint: i };
+                    let n = 1 + rng.below(n_columns.min(40));
+                    let step = n_columns / n;
+                    (key, (0..n).map(|k| ((k * step) as u16, 1 + (i % 7 * 3 + k as u32) as i16)).collect())
+                })
+                .collect();
+            let slices = features.iter().map(|(key, pairs)| (*key, &pairs[..]));
+            let table = Table::of(slices, n_columns).expect("few weights");
+            let mut back: Vec<(u32, Vec<Pair>)> = table.features().collect();
+            back.sort();
+            assert!(back.iter().map(|(key, pairs)| (*key, pairs)).eq(features
+                .iter()
+                .map(|(key, pairs)| (key.fingerprint, pairs))));
+            let words = table.words();
+            for wanted in features.chunks(10) {
+                let unknown = Key { spread: wanted[0].0.spread, fingerprint: 5000 };
+                let keys = wanted.iter().map(|(key, _)| *key).chain([unknown]);
+                let wanted_keys: Vec<Wanted> = keys.map(|key| table.want(words, key)).collect();
+                let mut found = Found::default();
+                table.find(words, &wanted_keys, &mut found);
+                let mut sums = vec![0i16; table.n_sums()];
+                Table::sum(words, &found, Ends::default(), found.ends, &mut sums);
+                let mut expected = vec![0i16; table.n_sums()];
+                for (column, weight) in wanted.iter().flat_map(|(_, pairs)| pairs) {
+                    expected[usize::from(*column)] += weight;
+                }
+                assert_eq!(sums, expected, "{n_columns} columns");
+            }
+        }
+    }
+}
