@@ -10,8 +10,7 @@ use crate::parser::{ScoredTree, Worker};
 use crate::pipeline::{Pipeline, Tagging};
 use crate::sentence::Sentence;
 use crate::tag::TaggerWorker;
-use crate::train::score_trees;
-use crate::tree::Tree;
+use crate::train::{score_trees, shared_out};
 use crate::treebank::Entry;
 
 /// So many second tags are tried for a sentence, the closest first; each costs a parse.
@@ -19,6 +18,15 @@ const MOST_TRIED: usize = 4;
 
 /// The prices to choose from; 0 stands for not asking the parser.
 const PRICES: [u32; 7] = [0, 5, 10, 20, 40, 80, 160];
+
+/// What a development set says about prices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prices {
+    /// The best.
+    pub best: u32,
+    /// All that were tried, each with the score of the trees (LAS or F1).
+    pub scores: Vec<(u32, f64)>,
+}
 
 /// Parses a sentence that was just tagged, and changes tags where that is worth the price.
 pub(crate) fn parse(
@@ -49,35 +57,30 @@ pub(crate) fn parse(
 }
 
 impl Pipeline {
-    /// Finds the price of close calls with which the first parser's trees for a development set are best, and keeps it.
-    /// Gives the scores (LAS or F1) for all prices, and the price; nothing if the parser has no tagger or the set no
-    /// trees. `jobs` threads share the work, which does not change the result.
+    /// Finds the price of close calls with which the first parser's trees for a development set are best, and keeps it;
+    /// nothing if the parser has no tagger or the set no trees. `jobs` threads share the work, which does not change the
+    /// result.
     ///
     /// # Errors
     /// When a part is damaged.
-    pub fn settle_close_calls(&mut self, dev: &[Entry], jobs: usize) -> Result<Option<(Vec<(u32, f64)>, u32)>> {
+    pub fn settle_close_calls(&mut self, dev: &[Entry], jobs: usize) -> Result<Option<Prices>> {
         let analyser = self.analyser(None)?;
         if analyser.tagger.is_none() || analyser.parser.is_none() || dev.is_empty() {
             return Ok(None);
         }
-        let analyse = |entries: &[Entry], price: u32| -> Vec<Option<Tree>> {
-            let mut worker = analyser.worker(None, Tagging::Always).with_close_calls(price);
-            entries.iter().map(|entry| worker.analyse(&mut entry.sentence.clone())).collect()
-        };
         let mut scores = Vec::new();
         for price in PRICES {
-            let trees: Vec<Option<Tree>> = std::thread::scope(|scope| {
-                let chunks = dev.chunks(dev.len().div_ceil(jobs.max(1)));
-                let threads: Vec<_> =
-                    chunks.map(|entries| scope.spawn(move || analyse(entries, price))).collect();
-                threads.into_iter().flat_map(|thread| thread.join().expect("parsing does not panic")).collect()
+            let trees = shared_out(dev, jobs, |entries| {
+                let mut worker = analyser.worker(None, Tagging::Always).with_close_calls(price);
+                entries.iter().map(|entry| worker.analyse(&mut entry.sentence.clone())).collect()
             });
             let (Some(score), _) = score_trees(dev, &trees) else { return Ok(None) };
             scores.push((price, score));
         }
         // Of equals the first: not to ask the parser is fastest.
-        let (price, _) = scores.iter().fold(scores[0], |best, &next| if next.1 > best.1 { next } else { best });
-        self.set_close_calls(price);
-        Ok(Some((scores, price)))
+        let (best, _) =
+            scores.iter().fold(scores[0], |best, &next| if next.1 > best.1 { next } else { best });
+        self.set_close_calls(best);
+        Ok(Some(Prices { best, scores }))
     }
 }

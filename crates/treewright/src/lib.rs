@@ -16,7 +16,7 @@
 //! # Ok::<(), treewright::Error>(())
 //! ```
 
-mod close_calls;
+pub mod close_calls;
 pub mod decode;
 pub mod draw;
 pub mod error;

@@ -118,7 +118,10 @@ impl Pipeline {
         if bytes.starts_with(model::MAGIC) {
             // What it builds is in the header; a damaged one is found out when the part is asked for.
             let kind = Model::from_stretch(&file).map(|model| TreeKind::of(model.info().system))?;
-            return Ok(Pipeline { name: name.to_owned(), parts: vec![Part::new(PartKind::Parser(kind), file)] });
+            return Ok(Pipeline {
+                name: name.to_owned(),
+                parts: vec![Part::new(PartKind::Parser(kind), file)],
+            });
         }
         if !bytes.starts_with(MAGIC) {
             return Err(bad("this is not a treewright model"));

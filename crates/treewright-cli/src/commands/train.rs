@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use treewright::close_calls::Prices;
 use treewright::eval::plot::{Plot, Series};
 use treewright::oracle::OracleKind;
 use treewright::parser::TreeKind;
@@ -122,6 +123,10 @@ pub struct TrainArgs {
     /// Same seed, same model
     #[arg(long)]
     seed: Option<u64>,
+
+    /// Another seed for segmenter and tagger
+    #[arg(long, value_name = "SEED", requires = "with")]
+    text_seed: Option<u64>,
 
     /// Threads; the model does not depend on it
     #[arg(long, short)]
@@ -261,6 +266,7 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     if args.system.is_none() && args.config.is_none() && args.recipe.is_none() && !args.no_parser {
         return Err(missing("--system S or --recipe NAME"));
     }
+    let text_seed = args.text_seed.unwrap_or(config.seed);
     let vectors = args.vectors(config.seed)?;
     // A parser is told tags: of the classes it looks at the fine ones.
     config.classes = Arc::new(vectors.classes([].iter(), config.seed));
@@ -276,10 +282,12 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     let (mut training, mut dev) = (read(&args.train)?, read(&args.dev)?);
     let mut parts = Vec::new();
     if args.with.contains(&PartArg::Segmenter) {
-        parts.push((PartKind::Segmenter, train_segmenter(args, &training)?));
+        parts.push((PartKind::Segmenter, train_segmenter(args, text_seed, &training)?));
     }
     if args.with.contains(&PartArg::Tagger) {
-        parts.push((PartKind::Tagger, train_tagger(args, &config, vectors, &mut training, &mut dev)?));
+        let vectors = if text_seed == config.seed { vectors } else { args.vectors(text_seed)? };
+        let settings = TagConfig { seed: text_seed, vectors, ..TagConfig::default() };
+        parts.push((PartKind::Tagger, train_tagger(args, &settings, config.jobs, &mut training, &mut dev)?));
     }
     if args.no_parser {
         write_file(output, |file| Pipeline::of_parts(parts).save(file))?;
@@ -302,8 +310,8 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
         model.save(&mut bytes)?;
         parts.push((PartKind::Parser(TreeKind::of(config.system)), bytes));
         let mut pipeline = Pipeline::of_parts(parts);
-        if let Some((scores, price)) = pipeline.settle_close_calls(&dev, config.jobs)? {
-            log.close_calls(&scores, price);
+        if let Some(prices) = pipeline.settle_close_calls(&dev, config.jobs)? {
+            log.close_calls(&prices);
         }
         write_file(output, |file| pipeline.save(file))?;
     }
@@ -313,9 +321,9 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     Ok(skipping.report())
 }
 
-fn train_segmenter(args: &TrainArgs, training: &[Entry]) -> Result<Vec<u8>> {
+fn train_segmenter(args: &TrainArgs, seed: u64, training: &[Entry]) -> Result<Vec<u8>> {
     let sentences: Vec<Sentence> = training.iter().map(|entry| entry.sentence.clone()).collect();
-    let config = SegmentConfig { seed: args.seed.unwrap_or(1), ..SegmentConfig::default() };
+    let config = SegmentConfig { seed, ..SegmentConfig::default() };
     let segmenter = Segmenter::train(&sentences, &config, &mut |epoch| {
         if !args.read.quiet {
             eprintln!("segmenter, {}: loss {:.4}", epoch.part, epoch.loss);
@@ -327,12 +335,11 @@ fn train_segmenter(args: &TrainArgs, training: &[Entry]) -> Result<Vec<u8>> {
 /// Trains a tagger. The parser's training data gets tags by jack-knifing, its development data those of the tagger.
 fn train_tagger(
     args: &TrainArgs,
-    config: &TrainConfig,
-    vectors: Arc<WordVectors>,
+    settings: &TagConfig,
+    jobs: usize,
     training: &mut [Entry],
     dev: &mut [Entry],
 ) -> Result<Vec<u8>> {
-    let settings = TagConfig { seed: config.seed, vectors, ..TagConfig::default() };
     let sentences =
         |entries: &[Entry]| entries.iter().map(|entry| entry.sentence.clone()).collect::<Vec<_>>();
     let mut say = |progress: &tag::Progress| {
@@ -348,9 +355,9 @@ fn train_tagger(
         }
     };
     let (training_sentences, dev_sentences) = (sentences(training), sentences(dev));
-    let tagger = Tagger::train(&training_sentences, &dev_sentences, &settings, &mut say)?;
+    let tagger = Tagger::train(&training_sentences, &dev_sentences, settings, &mut say)?;
     if args.jackknife > 0 && !args.no_parser {
-        let tagged = tag::jackknife(&training_sentences, args.jackknife, &settings, config.jobs, &mut say)?;
+        let tagged = tag::jackknife(&training_sentences, args.jackknife, settings, jobs, &mut say)?;
         training.iter_mut().zip(tagged).for_each(|(entry, sentence)| entry.sentence = sentence);
         let mut worker = tagger.worker();
         dev.iter_mut().for_each(|entry| worker.tag(&mut entry.sentence));
@@ -394,11 +401,10 @@ impl Progress {
     }
 
     /// What the development set says about asking the parser where the tagger could hardly decide.
-    fn close_calls(&mut self, scores: &[(u32, f64)], price: u32) {
+    fn close_calls(&mut self, Prices { best, scores }: &Prices) {
         let shown: Vec<String> = scores.iter().map(|(price, score)| format!("{price}: {score:.2}")).collect();
-        self.say(&format!("close calls of the tagger, dev by price: {}; kept {price}", shown.join(", ")));
-        let _ =
-            writeln!(self.lines, "{}", serde_json::json!({"close_calls": price, "dev_by_price": scores}));
+        self.say(&format!("close calls of the tagger, dev by price: {}; kept {best}", shown.join(", ")));
+        let _ = writeln!(self.lines, "{}", serde_json::json!({"close_calls": best, "dev_by_price": scores}));
     }
 
     /// Draws the curve and says where everything is.

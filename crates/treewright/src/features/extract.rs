@@ -622,6 +622,44 @@ mod tests {
         }
     }
 
+    /// More nodes than are remembered, in stacks of all depths, some seen again and some not; then another sentence.
+    #[test]
+    fn what_is_remembered_is_what_is_there() {
+        let set = super::super::shipped("spans").expect("a set");
+        let (mut fresh, mut remembering) = (Extractor::new(&set), Extractor::new(&set));
+        let mut rng = crate::rng::Rng::new(1);
+        for round in 0..2 {
+            let words: Vec<(String, String)> =
+                (0..90).map(|_| (format!("w{}", rng.below(9)), format!("t{}", rng.below(4)))).collect();
+            let sentence = Sentence::from_tagged(words.iter().map(|(w, t)| (w.as_str(), t.as_str())));
+            let vocabulary = Vocabulary::of([&sentence].into_iter());
+            let mut encoded = Encoded::default();
+            vocabulary.encode(&sentence, &mut encoded);
+            let mut forest = Forest::new();
+            forest.start(90, false);
+            remembering.forget();
+            let mut nodes: Vec<NodeId> = (0..90).map(NodeId::new).collect();
+            let mut n_new = 0;
+            for _ in 0..400 {
+                let children = [rng.below(nodes.len()), rng.below(nodes.len())].map(|i| nodes[i]);
+                let head = forest.node(children[0]).head;
+                let label = LabelId::new(rng.below(5));
+                nodes.push(forest.push_constituent(Kind::Constituent, label, head, &children));
+                // The newest nodes are those that come again.
+                let depth = rng.below(5);
+                let stack: Vec<NodeId> = (0..depth).map(|_| nodes[nodes.len() - 1 - rng.below(40)]).collect();
+                let view = view(&mut forest, &stack, rng.below(91));
+                let mut expected = Vec::new();
+                fresh.extract(&forest, &view, &encoded, &mut expected);
+                let mut keys = Vec::new();
+                remembering.look(&forest, &view, &encoded, |_| n_new += 1);
+                remembering.keys(0, |key, counts| keys.extend(counts.then_some(key)));
+                assert_eq!(keys, expected, "sentence {round}");
+            }
+            assert!(n_new < 400 * remembering.places.len() / 2, "{n_new}: some are remembered");
+        }
+    }
+
     #[test]
     fn children_and_spans_of_constituents() {
         let sentence = Sentence::from_tagged([("a", "T"), ("b", "U"), ("c", "V")]);

@@ -57,8 +57,7 @@ impl FrozenWeights {
             (!pairs.is_empty()).then_some((table_key(key), pairs))
         });
         let features: Vec<(Key, Vec<(u16, i16)>)> = quantised.collect();
-        let table =
-            Table::of(features.iter().map(|(key, pairs)| (*key, &pairs[..])), perceptron.n_actions());
+        let table = Table::of(features.iter().map(|(key, pairs)| (*key, &pairs[..])), perceptron.n_actions());
         table.map(FrozenWeights).ok_or_else(|| {
             let message = format!(
                 "the model would have more than {} MB: raise least-weight to leave small weights out",
@@ -255,16 +254,27 @@ struct Fill<'a> {
 
 impl kernel::Work for Fill<'_> {
     #[inline(always)]
-    fn run(self) {
-        self.scorer.fill(self.forest, self.views, self.rows);
+    fn run<const AVX2: bool>(self) {
+        self.scorer.fill::<AVX2>(self.forest, self.views, self.rows);
     }
 }
 
 impl Frozen {
     #[inline(always)]
-    fn fill(&mut self, forest: &Forest, views: &[View], rows: &mut Rows) {
-        let Frozen { weights, extractor, encoded, kept, wanted, found, missing, starts, scores, of_slots, .. } =
-            self;
+    fn fill<const AVX2: bool>(&mut self, forest: &Forest, views: &[View], rows: &mut Rows) {
+        let Frozen {
+            weights,
+            extractor,
+            encoded,
+            kept,
+            wanted,
+            found,
+            missing,
+            starts,
+            scores,
+            of_slots,
+            ..
+        } = self;
         rows.reset(views.len(), weights.n_columns());
         // A state on its own has no other to share with: what depends on several places is summed up at once.
         let is_alone = views.len() == 1;
@@ -274,7 +284,10 @@ impl Frozen {
         missing.clear();
         starts.clear();
         // One more: a feature that does not count is written and then overwritten.
-        wanted.resize(views.len() * self.n_templates + 1, Wanted::default());
+        let most_wanted = views.len() * self.n_templates + 1;
+        if wanted.len() < most_wanted {
+            wanted.resize(most_wanted, Wanted::default());
+        }
         let mut n_wanted = 0;
         let mut want = |n_wanted: &mut usize, key: u64, counts: bool| {
             wanted[*n_wanted] = weights.want(words, table_key(key));
@@ -308,10 +321,10 @@ impl Frozen {
             missing.push((NOT_KEPT, n_wanted, Ends::default()));
         }
         // All of all states are found before the first is summed up: by then its weights have been fetched.
-        found.ends = Ends::default();
+        found.start(n_wanted);
         let mut from = 0;
         for (_, to, ends) in missing.iter_mut() {
-            weights.find(words, &wanted[from..*to], found);
+            weights.find::<AVX2>(words, &wanted[from..*to], found);
             from = *to;
             *ends = found.ends;
         }
@@ -322,7 +335,7 @@ impl Frozen {
                 NOT_KEPT => &mut scores[..],
                 start => bytemuck::cast_slice_mut(&mut kept.sums[start as usize..][..row_words]),
             };
-            Table::sum(words, found, from, ends, sums);
+            Table::sum::<false>(words, found, from, ends, sums);
             from = ends;
         }
         for i in 0..views.len() {

@@ -166,7 +166,12 @@ impl Learning {
             }
         }
         Frozen::of(&ends, &pairs, n_labels).ok_or_else(|| {
-            Error::new(Code::BadTraining, 0, 0, "the tagger would have too many weights: use less training data")
+            Error::new(
+                Code::BadTraining,
+                0,
+                0,
+                "the tagger would have too many weights: use less training data",
+            )
         })
     }
 }
@@ -276,14 +281,14 @@ struct Add<'a> {
 
 impl kernel::Work for Add<'_> {
     #[inline(always)]
-    fn run(self) {
+    fn run<const AVX2: bool>(self) {
         let Add { table, keys, lookup: Lookup { wanted, found }, scores } = self;
         let words = table.words();
         wanted.clear();
         wanted.extend(keys.iter().map(|&key| table.want(words, table_key(key))));
-        found.ends = Ends::default();
-        table.find(words, wanted, found);
-        Table::sum(words, found, Ends::default(), found.ends, scores);
+        found.start(wanted.len());
+        table.find::<AVX2>(words, wanted, found);
+        Table::sum::<true>(words, found, Ends::default(), found.ends, scores);
     }
 }
 

@@ -178,7 +178,7 @@ fn train_system<S: Registered>(
 /// The score of a model on a development set, sentences shared among `jobs` threads, and how far the winners in the beam
 /// lagged, in percentiles. Counts are added up in the order of sentences, so the number of threads does not show.
 fn score_dev<S: Registered>(model: &TypedModel<S>, dev: &[Entry]) -> (Option<f64>, Option<f64>, Vec<f32>) {
-    let jobs = model.config.jobs.clamp(1, dev.len().max(1));
+    let jobs = model.config.jobs;
     let search = Search { beam: model.config.beam, k_best: 1, keep: 100 };
     let parse_all = |entries: &[Entry]| -> Vec<(Option<Tree>, f64)> {
         let mut worker = TypedWorker::new(model.clone());
@@ -188,14 +188,23 @@ fn score_dev<S: Registered>(model: &TypedModel<S>, dev: &[Entry]) -> (Option<f64
         };
         entries.iter().map(parse).collect()
     };
-    let predicted: Vec<(Option<Tree>, f64)> = std::thread::scope(|scope| {
-        let chunks = dev.chunks(dev.len().div_ceil(jobs).max(1));
-        let threads: Vec<_> = chunks.map(|entries| scope.spawn(move || parse_all(entries))).collect();
-        threads.into_iter().flat_map(|thread| thread.join().expect("parsing does not panic")).collect()
-    });
+    let predicted = shared_out(dev, jobs, parse_all);
     let (trees, lags): (Vec<_>, Vec<_>) = predicted.into_iter().unzip();
     let (all, disc) = score_trees(dev, &trees);
     (all, disc, percentiles(if search.beam > 1 { lags } else { Vec::new() }))
+}
+
+/// Work on entries by `jobs` threads; the results come in the order of the entries.
+pub(crate) fn shared_out<T: Send>(
+    entries: &[Entry],
+    jobs: usize,
+    work: impl Fn(&[Entry]) -> Vec<T> + Sync,
+) -> Vec<T> {
+    std::thread::scope(|scope| {
+        let chunks = entries.chunks(entries.len().div_ceil(jobs.max(1)).max(1));
+        let threads: Vec<_> = chunks.map(|entries| scope.spawn(|| work(entries))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("no thread panics")).collect()
+    })
 }
 
 /// The score of trees for the sentences of a development set (LAS, or labelled F1), and that of what is non-projective or

@@ -64,15 +64,24 @@ pub(crate) fn prefetch(words: &[u32], place: usize) {
     let _ = (words, place);
 }
 
-/// Which of eight words are `wanted`, as bits.
-#[inline]
-pub(crate) fn matches(words: &[u32; 8], wanted: u32) -> u32 {
+/// Which of eight words are `wanted`, as bits. With `AVX2` only where the processor has it.
+#[inline(always)]
+pub(crate) fn matches<const AVX2: bool>(words: &[u32; 8], wanted: u32) -> u32 {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{
             _mm_cmpeq_epi32, _mm_loadu_si128, _mm_movemask_epi8, _mm_packs_epi16, _mm_packs_epi32,
-            _mm_set1_epi32,
+            _mm_set1_epi32, _mm256_castsi256_ps, _mm256_cmpeq_epi32, _mm256_loadu_si256, _mm256_movemask_ps,
+            _mm256_set1_epi32,
         };
+        if AVX2 {
+            // SAFETY: the processor has AVX2, as the caller knows, and the load stays within the eight words.
+            return unsafe {
+                let words = _mm256_loadu_si256(words.as_ptr().cast());
+                let same = _mm256_cmpeq_epi32(words, _mm256_set1_epi32(wanted as i32));
+                _mm256_movemask_ps(_mm256_castsi256_ps(same)) as u32
+            };
+        }
         // SAFETY: every x86-64 processor has SSE2, and both loads stay within the eight words.
         unsafe {
             let start = words.as_ptr().cast();
@@ -95,8 +104,8 @@ fn matches_anywhere(words: &[u32; 8], wanted: u32) -> u32 {
 /// Work that is compiled twice, for every processor and for those with AVX2. (A closure would not do: the compiler may
 /// choose not to inline it, and then it is compiled for every processor alone.)
 pub(crate) trait Work {
-    /// Does it. To be marked `#[inline(always)]`, with all that it calls.
-    fn run(self);
+    /// Does it. To be marked `#[inline(always)]`, with all that it calls. `AVX2`: the processor has it.
+    fn run<const AVX2: bool>(self);
 }
 
 /// Does work with AVX2 where the processor has it.
@@ -107,18 +116,27 @@ pub(crate) fn with_avx2(work: impl Work) {
         // SAFETY: the processor has both, as was just asked.
         return unsafe { run_avx2(work) };
     }
-    work.run();
+    work.run::<false>();
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn run_avx2(work: impl Work) {
-    work.run();
+    work.run::<true>();
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    struct Matches<'a>(&'a [u32; 8], u32, u32);
+
+    impl Work for Matches<'_> {
+        #[inline(always)]
+        fn run<const AVX2: bool>(self) {
+            assert_eq!(matches::<AVX2>(self.0, self.1), self.2);
+        }
+    }
 
     #[test]
     fn matches_are_found() {
@@ -127,7 +145,8 @@ mod tests {
                 std::array::from_fn(
                     |i| if bits >> i & 1 == 1 { 0xFFFF_8001 } else { 0x7FFF_0001 + i as u32 },
                 );
-            assert_eq!(matches(&words, 0xFFFF_8001), bits);
+            with_avx2(Matches(&words, 0xFFFF_8001, bits));
+            assert_eq!(matches::<false>(&words, 0xFFFF_8001), bits);
             assert_eq!(matches_anywhere(&words, 0xFFFF_8001), bits);
         }
     }
@@ -136,7 +155,7 @@ mod tests {
 
     impl Work for SumRows<'_> {
         #[inline(always)]
-        fn run(self) {
+        fn run<const AVX2: bool>(self) {
             sum_rows(self.0, self.1, self.2);
         }
     }
@@ -145,7 +164,7 @@ mod tests {
 
     impl Work for AddSums<'_> {
         #[inline(always)]
-        fn run(self) {
+        fn run<const AVX2: bool>(self) {
             add_sums(self.0, self.1);
         }
     }
@@ -165,9 +184,8 @@ mod tests {
             assert_eq!(fast, portable);
             // Of rows that are cut off, the parts that are there may count.
             if n_blocks <= MOST_BLOCKS {
-                let sum = |i: usize| {
-                    places[..6].iter().fold(5i16, |sum, &at| sum + weights[at as usize * 2 + i])
-                };
+                let sum =
+                    |i: usize| places[..6].iter().fold(5i16, |sum, &at| sum + weights[at as usize * 2 + i]);
                 assert!(fast.iter().enumerate().all(|(i, &got)| got == sum(i)), "{n_blocks} blocks");
             }
             let (mut doubled, before) = (fast.clone(), fast.clone());

@@ -186,13 +186,13 @@ impl Table {
     /// The place of a feature's weights, if it is there. The number of looks is bounded, so that a damaged table
     /// without a free place cannot hang anyone.
     #[inline(always)]
-    fn place(buckets: &[[u32; BUCKET_WORDS]], wanted: Wanted) -> (u32, bool) {
+    fn place<const AVX2: bool>(buckets: &[[u32; BUCKET_WORDS]], wanted: Wanted) -> (u32, bool) {
         let mut at = wanted.bucket as usize;
         for _ in 0..buckets.len() {
             let Some(bucket) = buckets.get(at) else { break };
             let (fingerprints, places) = bucket.split_at(BUCKET);
-            let same =
-                kernel::matches(fingerprints.first_chunk().expect("half a bucket"), wanted.fingerprint);
+            let fingerprints: &[u32; BUCKET] = fingerprints.first_chunk().expect("half a bucket");
+            let same = kernel::matches::<AVX2>(fingerprints, wanted.fingerprint);
             // Nearly always the first bucket tells: buckets are filled from the front.
             if same != 0 || fingerprints[BUCKET - 1] == 0 {
                 return (places[same.trailing_zeros() as usize % BUCKET], same != 0);
@@ -202,19 +202,15 @@ impl Table {
         (0, false)
     }
 
-    /// Finds features, adds their places to what was found, and fetches their weights. `words` are all words.
+    /// Finds features, adds their places to what was found (there is room for them), and fetches their weights. `words`
+    /// are all words.
     #[inline(always)]
-    pub(crate) fn find(&self, words: &[u32], wanted: &[Wanted], found: &mut Found) {
+    pub(crate) fn find<const AVX2: bool>(&self, words: &[u32], wanted: &[Wanted], found: &mut Found) {
         let buckets = &words.as_chunks::<BUCKET_WORDS>().0[..self.n_buckets];
         let mut ends = found.ends;
-        for (list, end) in found.lists.iter_mut().zip(ends) {
-            if list.len() < end + wanted.len() {
-                list.resize(end + wanted.len(), 0);
-            }
-        }
         let [rows, pairs, singles] = &mut found.lists;
         for &wanted in wanted {
-            let (place, is_there) = Self::place(buckets, wanted);
+            let (place, is_there) = Self::place::<AVX2>(buckets, wanted);
             let is_single = place & SINGLE != 0;
             let is_row = place as usize & MOST_PAIRS == 0;
             let start = (place >> COUNT_BITS) as usize;
@@ -231,15 +227,22 @@ impl Table {
         found.ends = ends;
     }
 
-    /// Adds the weights of what was found from `from` up to `to` to `sums`. `words` are all words.
+    /// Adds the weights of what was found from `from` up to `to` to `sums`. `words` are all words. Sums that may leave 16
+    /// bits are to be `BOUNDED`, which takes longer: they stay at their end.
     #[inline(always)]
-    pub(crate) fn sum(words: &[u32], found: &Found, from: Ends, to: Ends, sums: &mut [i16]) {
+    pub(crate) fn sum<const BOUNDED: bool>(
+        words: &[u32],
+        found: &Found,
+        from: Ends,
+        to: Ends,
+        sums: &mut [i16],
+    ) {
         let list = |kind: usize| &found.lists[kind][from[kind]..to[kind]];
         kernel::sum_rows(words, list(ROWS), sums);
         let mut add = |pair: u32| {
             let (column, weight) = unpack(pair);
             if let Some(sum) = sums.get_mut(usize::from(column)) {
-                *sum = sum.saturating_add(weight);
+                *sum = if BOUNDED { sum.saturating_add(weight) } else { sum.wrapping_add(weight) };
             }
         };
         list(SINGLES).iter().for_each(|&pair| add(pair));
@@ -285,6 +288,19 @@ pub(crate) struct Found {
     pub(crate) ends: Ends,
 }
 
+impl Found {
+    /// Begins anew, with room for so many features.
+    #[inline(always)]
+    pub(crate) fn start(&mut self, most: usize) {
+        self.ends = Ends::default();
+        for list in &mut self.lists {
+            if list.len() < most {
+                list.resize(most, 0);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -313,18 +329,21 @@ mod tests {
             let table = Table::of(slices, n_columns).expect("few weights");
             let mut back: Vec<(u32, Vec<Pair>)> = table.features().collect();
             back.sort();
-            assert!(back.iter().map(|(key, pairs)| (*key, pairs)).eq(features
-                .iter()
-                .map(|(key, pairs)| (key.fingerprint, pairs))));
+            assert!(
+                back.iter()
+                    .map(|(key, pairs)| (*key, pairs))
+                    .eq(features.iter().map(|(key, pairs)| (key.fingerprint, pairs)))
+            );
             let words = table.words();
             for wanted in features.chunks(10) {
                 let unknown = Key { spread: wanted[0].0.spread, fingerprint: 5000 };
                 let keys = wanted.iter().map(|(key, _)| *key).chain([unknown]);
                 let wanted_keys: Vec<Wanted> = keys.map(|key| table.want(words, key)).collect();
                 let mut found = Found::default();
-                table.find(words, &wanted_keys, &mut found);
+                found.start(wanted_keys.len());
+                table.find::<false>(words, &wanted_keys, &mut found);
                 let mut sums = vec![0i16; table.n_sums()];
-                Table::sum(words, &found, Ends::default(), found.ends, &mut sums);
+                Table::sum::<true>(words, &found, Ends::default(), found.ends, &mut sums);
                 let mut expected = vec![0i16; table.n_sums()];
                 for (column, weight) in wanted.iter().flat_map(|(_, pairs)| pairs) {
                     expected[usize::from(*column)] += weight;

@@ -1,5 +1,6 @@
 //! Raw text to trees through one model file, and what happens to damaged ones.
 
+use treewright::close_calls::Prices;
 use treewright::model::Model;
 use treewright::parser::{Parser, TreeKind};
 use treewright::pipeline::{PartKind, Pipeline, Tagging};
@@ -144,14 +145,18 @@ fn the_price_of_close_calls_is_settled_by_development_data_and_kept() {
     let mut pipeline = pipeline();
     let dev = sample("ud_english_ewt.conllu");
     let settle = |pipeline: &mut Pipeline, jobs: usize| {
-        pipeline.settle_close_calls(&dev, jobs).expect("whole").expect("there are a tagger, a parser and trees")
+        pipeline
+            .settle_close_calls(&dev, jobs)
+            .expect("whole")
+            .expect("there are a tagger, a parser and trees")
     };
-    let (scores, price) = settle(&mut pipeline, 1);
-    assert_eq!(settle(&mut pipeline, 3), (scores.clone(), price), "threads do not show");
+    let prices = settle(&mut pipeline, 1);
+    assert_eq!(settle(&mut pipeline, 3), prices, "threads do not show");
+    let Prices { best, scores } = prices;
     let highest = scores.iter().map(|score| score.1).fold(f64::MIN, f64::max);
-    assert_eq!(scores.iter().find(|score| score.1 == highest).map(|score| score.0), Some(price));
+    assert_eq!(scores.iter().find(|score| score.1 == highest).map(|score| score.0), Some(best));
     let joined = Pipeline::join([&Pipeline::from_bytes(&bytes(&pipeline)).expect("a pipeline")]);
-    assert_eq!(joined.analyser(Some(TreeKind::Dependencies)).expect("there").close_calls, price);
+    assert_eq!(joined.analyser(Some(TreeKind::Dependencies)).expect("there").close_calls, best);
     assert_eq!(joined.analyser(Some(TreeKind::Constituents)).expect("there").close_calls, 0);
     // Without a tagger, or without trees, there is nothing to settle.
     let mut lone = Pipeline::of_parts([parser("ud_english_ewt.conllu", "arc-hybrid")]);
