@@ -107,16 +107,21 @@ impl FrozenWeights {
 /// from signatures to sums.
 #[derive(Clone, Debug, Default)]
 struct Kept {
-    /// Signature (0 = free) and the place of its sums; a power of two.
+    /// Signature (0 = free) and the place of its sums.
     table: Vec<(u64, u32)>,
+    /// So much of the table is in use, a power of two: little for a short sentence, so that it stays in the cache.
+    size: usize,
     n_used: usize,
+    /// What is moved when the table grows.
+    moved: Vec<(u64, u32)>,
     /// Two sums to a word, like rows of weights.
     sums: Vec<u32>,
 }
 
 impl Kept {
     fn clear(&mut self) {
-        self.table.fill((0, 0));
+        self.table[..self.size].fill((0, 0));
+        self.size = 0;
         self.n_used = 0;
         self.sums.clear();
     }
@@ -129,23 +134,34 @@ impl Kept {
         if is_full {
             self.clear();
         }
-        if (self.n_used + n) * 2 > self.table.len() {
-            let larger = vec![(0, 0); ((self.n_used + n) * 4).next_power_of_two()];
-            for (signature, start) in std::mem::replace(&mut self.table, larger) {
-                if signature != 0 {
-                    let at = self.find(signature);
-                    self.table[at] = (signature, start);
-                }
-            }
+        if (self.n_used + n) * 2 > self.size {
+            self.grow(((self.n_used + n) * 4).next_power_of_two());
         }
         is_full
     }
 
+    fn grow(&mut self, size: usize) {
+        let mut moved = std::mem::take(&mut self.moved);
+        moved.clear();
+        moved.extend(self.table[..self.size].iter().filter(|entry| entry.0 != 0));
+        self.table[..self.size].fill((0, 0));
+        if self.table.len() < size {
+            self.table.resize(size, (0, 0));
+        }
+        self.size = size;
+        for &entry in &moved {
+            let at = self.find(entry.0);
+            self.table[at] = entry;
+        }
+        self.moved = moved;
+    }
+
     #[inline]
     fn find(&self, signature: u64) -> usize {
-        let mask = self.table.len() - 1;
+        let table = &self.table[..self.size];
+        let mask = self.size - 1;
         let mut at = (signature >> 32) as usize & mask;
-        while self.table[at].0 != signature && self.table[at].0 != 0 {
+        while table[at].0 != signature && table[at].0 != 0 {
             at = (at + 1) & mask;
         }
         at
