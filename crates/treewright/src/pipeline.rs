@@ -339,3 +339,24 @@ impl AnalyserWorker<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_price_of_close_calls_is_kept_in_the_file() {
+        let parser = PartKind::Parser(TreeKind::Dependencies);
+        let mut pipeline =
+            Pipeline::of_parts([(PartKind::Tagger, vec![1]), (parser, vec![2]), (parser, vec![3])]);
+        pipeline.set_close_calls(20);
+        let mut bytes = Vec::new();
+        pipeline.save(&mut bytes).expect("memory");
+        let read = Pipeline::from_bytes(&bytes).expect("a pipeline");
+        let joined = Pipeline::join([&read]);
+        for pipeline in [pipeline, read, joined] {
+            let prices: Vec<u32> = pipeline.parts.iter().map(|part| part.close_calls).collect();
+            assert_eq!(prices, [0, 20, 0]);
+        }
+    }
+}

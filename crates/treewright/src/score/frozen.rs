@@ -12,8 +12,8 @@ use crate::score::{Perceptron, Rows, Scorer};
 use crate::sentence::Sentence;
 use crate::weights::{Ends, Found, Key, Table, Wanted, WordSource, kernel};
 
-/// So many words of sums are kept at most (4 MB).
-const MOST_SUMS: usize = 1 << 20;
+/// So many words of sums are kept at most (4 MB; in tests few, so that they are all used up).
+const MOST_SUMS: usize = if cfg!(test) { 1 << 12 } else { 1 << 20 };
 
 /// The weights of a model.
 #[derive(Clone, Debug)]

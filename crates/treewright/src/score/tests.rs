@@ -107,6 +107,46 @@ fn a_batch_is_scored_as_one_by_one() {
     }
 }
 
+/// What is kept from state to state, used up and kept anew, changes no score.
+#[test]
+fn what_is_kept_changes_nothing() {
+    let sentence = sentence();
+    let templates = "s0.w s0.t s1.w s0.w+s1.t b0.w s0.t+b0.t b0.w+b1.t s1.t+s0.t+b0.t s1-s0.dist+s0.t";
+    let templates = TemplateSet::parse(templates).expect("a set");
+    let mut learner = Perceptron::new(Vocabulary::of([&sentence].into_iter()), templates, N_ACTIONS);
+    learner.start_sentence(&sentence);
+    let mut forest = Forest::new();
+    forest.start(sentence.len(), false);
+    let mut rng = Rng::new(11);
+    let mut random_view = |forest: &mut Forest| {
+        let mut stack = None;
+        for _ in 0..rng.below(3) {
+            let node = forest.leaf(TokenIdx::new(rng.below(12)));
+            stack = Some(forest.push_cell(node, stack));
+        }
+        View { stack, ..view(rng.below(13)) }
+    };
+    let views: Vec<View> = (0..600).map(|_| random_view(&mut forest)).collect();
+    for (i, view) in views.iter().enumerate() {
+        learner.nudge(&forest, view, ActionId::new(i % N_ACTIONS), 1.0);
+    }
+    learner.end_batch();
+    let weights = FrozenWeights::of(&learner, 0.0).expect("few weights");
+    let scorer = || Frozen::new(Arc::new(learner.vocabulary().clone()), learner.templates(), weights.clone());
+    let (mut keeping, mut fresh) = (scorer(), scorer());
+    keeping.start_sentence(&sentence);
+    let (mut kept, mut once) = (Rows::default(), Rows::default());
+    // Alone, two and three at a time.
+    for (i, views) in views.chunk_by(|_, _| rng.below(3) > 0).enumerate() {
+        keeping.score(&forest, views, &mut kept);
+        for (k, view) in views.iter().enumerate() {
+            fresh.start_sentence(&sentence);
+            fresh.score(&forest, &[*view], &mut once);
+            assert_eq!(kept.row(k), once.row(0), "{i}: {view:?}");
+        }
+    }
+}
+
 /// The table against a map, through growth and runs that outgrow their room.
 #[test]
 fn weights_are_those_of_a_map() {
