@@ -25,6 +25,9 @@ fn table_key(key: u64) -> Key {
     Key { spread: (key >> 24) as u32, fingerprint: key as u32 }
 }
 
+/// The table of sums has room for so many at least (32 kB).
+const LEAST_TABLE: usize = 1 << 11;
+
 /// The largest factor for weights at which no sum over one feature of each template leaves 16 bits.
 fn scale(features: &[Feature], n_templates: usize) -> f32 {
     let mut largest = [0f32; 256];
@@ -135,7 +138,7 @@ impl Kept {
             self.clear();
         }
         if (self.n_used + n) * 2 > self.size {
-            self.grow(((self.n_used + n) * 4).next_power_of_two());
+            self.grow(((self.n_used + n) * 4).next_power_of_two().max(LEAST_TABLE));
         }
         is_full
     }
