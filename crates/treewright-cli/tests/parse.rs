@@ -167,3 +167,23 @@ fn less_is_kept_where_less_is_asked_for() {
     assert_ne!(parse(&["--keep", "1"]), parse(&["--keep", "100"]));
     assert_eq!(run(&["parse", "--model", &path, sample, "--keep", "101"], "").status.code(), Some(2));
 }
+
+/// `treewright info | head -1`: whoever reads may stop at any time.
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let commands: [&[&str]; 4] = [
+        &["info"],
+        &["models"],
+        &["convert", "--list-transforms"],
+        &["train", "--recipe", "constituents", "--print-config"],
+    ];
+    for arguments in commands {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_treewright"));
+        let mut child =
+            command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("it ends");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && errors.is_empty(), "{arguments:?}: {errors}");
+    }
+}

@@ -1,6 +1,7 @@
 //! `treewright convert`: from one format to another, through transforms.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -62,10 +63,12 @@ pub struct ConvertArgs {
 
 pub fn run(args: &ConvertArgs) -> Result<ExitCode> {
     if args.list_transforms {
+        let mut out = Output::create(None)?;
         for TransformHelp { name, parameters, help, inverse } in Transform::ALL {
             let undone = inverse.map_or(String::new(), |inverse| format!(" (undone by {inverse})"));
-            println!("{:<44}{help}{undone}", format!("{name}{parameters}"));
+            writeln!(out, "{:<44}{help}{undone}", format!("{name}{parameters}"))?;
         }
+        out.finish()?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut load =

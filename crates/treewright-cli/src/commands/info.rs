@@ -1,5 +1,6 @@
 //! `treewright info`: what a model is.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -8,6 +9,7 @@ use treewright::Result;
 use treewright::model::ModelInfo;
 use treewright::pipeline::PartKind;
 
+use crate::io::Output;
 use crate::models;
 
 /// Say what a model is: its parts, system, data, sizes and settings
@@ -24,6 +26,7 @@ pub struct InfoArgs {
 
 pub fn run(args: &InfoArgs) -> Result<ExitCode> {
     let pipeline = models::open(args.model.as_deref())?;
+    let mut out = Output::create(None)?;
     let mut values = Vec::new();
     for (kind, bytes) in pipeline.parts() {
         let (info, close_calls) = match kind {
@@ -34,7 +37,7 @@ pub fn run(args: &InfoArgs) -> Result<ExitCode> {
             PartKind::Segmenter | PartKind::Tagger => (None, 0),
         };
         if !args.json {
-            print_part(kind, bytes, info.as_ref(), close_calls);
+            print_part(&mut out, kind, bytes, info.as_ref(), close_calls)?;
         }
         let mut value = json!({"part": kind.to_string(), "bytes": bytes});
         if let (Some(info), Value::Object(value)) = (info, &mut value)
@@ -48,31 +51,43 @@ pub fn run(args: &InfoArgs) -> Result<ExitCode> {
     if args.json {
         // A lone parser is what most model files are.
         let value = if values.len() == 1 { values.remove(0) } else { json!({ "parts": values }) };
-        println!("{value:#}");
+        writeln!(out, "{value:#}")?;
     }
+    out.finish()?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn print_part(kind: PartKind, bytes: usize, info: Option<&ModelInfo>, close_calls: u32) {
-    let row = |name: &str, value: String| println!("{name:<18}{value}");
-    row("part", format!("{kind}, {:.1} MB", bytes as f64 / 1e6));
-    let Some(info) = info else { return };
-    row("system", info.system.to_string());
-    row("actions", info.n_actions.to_string());
-    row("templates", info.n_templates.to_string());
-    row("features", info.n_features.to_string());
-    row("words", info.n_words.to_string());
-    row("weights", format!("{:.1} MB", info.weight_bytes as f64 / 1e6));
-    row("beam", info.config.beam.to_string());
-    if close_calls > 0 {
-        row("close calls", format!("the parser is asked, price {close_calls}"));
+fn print_part(
+    out: &mut Output,
+    kind: PartKind,
+    bytes: usize,
+    info: Option<&ModelInfo>,
+    close_calls: u32,
+) -> Result<()> {
+    let mut rows = vec![("part", format!("{kind}, {:.1} MB", bytes as f64 / 1e6))];
+    if let Some(info) = info {
+        let config = &info.config;
+        rows.extend([
+            ("system", info.system.to_string()),
+            ("actions", info.n_actions.to_string()),
+            ("templates", info.n_templates.to_string()),
+            ("features", info.n_features.to_string()),
+            ("words", info.n_words.to_string()),
+            ("weights", format!("{:.1} MB", info.weight_bytes as f64 / 1e6)),
+            ("beam", config.beam.to_string()),
+        ]);
+        if close_calls > 0 {
+            rows.push(("close calls", format!("the parser is asked, price {close_calls}")));
+        }
+        let trained =
+            format!("{:?} update, seed {}, up to {} epochs", config.update, config.seed, config.epochs);
+        rows.push(("trained", trained));
+        if !config.note.is_empty() {
+            rows.push(("note", config.note.clone()));
+        }
     }
-    let config = &info.config;
-    row(
-        "trained",
-        format!("{:?} update, seed {}, up to {} epochs", config.update, config.seed, config.epochs),
-    );
-    if !config.note.is_empty() {
-        row("note", config.note.clone());
+    for (name, value) in rows {
+        writeln!(out, "{name:<18}{value}")?;
     }
+    Ok(())
 }

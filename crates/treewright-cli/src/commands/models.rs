@@ -1,5 +1,6 @@
 //! `treewright models`: which models are there.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -7,6 +8,7 @@ use serde_json::{Value, json};
 use treewright::Result;
 use treewright::pipeline::{PartKind, Pipeline};
 
+use crate::io::Output;
 use crate::models;
 
 /// List the models that are there: the one in the program, and those in the model folders
@@ -39,6 +41,7 @@ pub fn run(args: &ModelsArgs) -> Result<ExitCode> {
             }
         }
     }
+    let mut out = Output::create(None)?;
     if args.json {
         let part = |(kind, bytes): (PartKind, usize)| json!({"part": kind.to_string(), "bytes": bytes});
         let model = |(name, place, pipeline): &(String, String, Result<Pipeline>)| match pipeline {
@@ -47,24 +50,26 @@ pub fn run(args: &ModelsArgs) -> Result<ExitCode> {
             }
             Err(error) => json!({"name": name, "place": place, "error": error.to_string()}),
         };
-        println!("{:#}", Value::from(found.iter().map(model).collect::<Vec<_>>()));
+        writeln!(out, "{:#}", Value::from(found.iter().map(model).collect::<Vec<_>>()))?;
+        out.finish()?;
         return Ok(ExitCode::SUCCESS);
     }
     if found.is_empty() {
-        println!("there are no models here");
+        writeln!(out, "there are no models here")?;
     }
     for (name, place, pipeline) in &found {
-        println!("{name:<20} {place}");
+        writeln!(out, "{name:<20} {place}")?;
         match pipeline {
             Ok(pipeline) => {
                 let parts: Vec<String> = pipeline
                     .parts()
                     .map(|(kind, bytes)| format!("{kind} {:.1} MB", bytes as f64 / 1e6))
                     .collect();
-                println!("{:<20} {}", "", parts.join(", "));
+                writeln!(out, "{:<20} {}", "", parts.join(", "))?;
             }
-            Err(error) => println!("{:<20} damaged: {}", "", error.message),
+            Err(error) => writeln!(out, "{:<20} damaged: {}", "", error.message)?,
         }
     }
+    out.finish()?;
     Ok(ExitCode::SUCCESS)
 }

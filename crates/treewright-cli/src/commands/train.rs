@@ -255,7 +255,9 @@ impl TrainArgs {
 pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     let mut config = args.config()?;
     if args.print_config {
-        print!("{}", toml::to_string(&config).expect("plain data"));
+        let mut out = Output::create(None)?;
+        out.write_all(toml::to_string(&config).expect("plain data").as_bytes())?;
+        out.finish()?;
         return Ok(ExitCode::SUCCESS);
     }
     let missing = |flag: &str| Error::new(Code::BadTraining, 0, 0, format!("{flag} is missing"));
