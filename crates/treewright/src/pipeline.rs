@@ -308,8 +308,8 @@ impl AnalyserWorker<'_> {
         AnalyserWorker { close_calls, ..self }
     }
 
-    /// Fills in tags where they are wanted and the pipeline has a tagger; words without tags are written as the
-    /// parser's treebank writes them. Was it so?
+    /// Fills in tags where they are wanted and the pipeline has a tagger, and says whether it did; words without tags are
+    /// written as the parser's treebank writes them.
     pub fn tag(&mut self, sentence: &mut Sentence) -> bool {
         let has_tags = sentence.tokens.iter().any(|token| !token.tag.is_empty() || !token.xpos.is_empty());
         if has_tags && self.tagging == Tagging::Missing {
@@ -319,7 +319,9 @@ impl AnalyserWorker<'_> {
         if self.is_penn && !has_tags {
             penn_escape(sentence);
         }
-        self.tagger.as_mut().map(|tagger| tagger.tag(sentence)).is_some()
+        let Some(tagger) = &mut self.tagger else { return false };
+        tagger.tag(sentence);
+        true
     }
 
     /// Tags and parses; nothing without a parser, or for a sentence without words.

@@ -68,8 +68,8 @@ pub struct ParseArgs {
     #[arg(long)]
     retag: bool,
 
-    /// Do not try the second tag of words for which the tagger could hardly decide: a little faster, a little less
-    /// accurate (models that gain nothing from it never try)
+    /// Do not try the second tag of words for which the tagger could hardly decide: up to twice as fast, a little less
+    /// accurate (models that gained nothing from it in training never try)
     #[arg(long)]
     first_tags: bool,
 

@@ -14,6 +14,8 @@ use crate::weights::{Ends, Found, Key, Table, Wanted, WordSource, kernel};
 
 /// So many words of sums are kept at most (4 MB; in tests few, so that they are all used up).
 const MOST_SUMS: usize = if cfg!(test) { 1 << 12 } else { 1 << 20 };
+/// The table of kept sums has room for so many at least (32 kB).
+const LEAST_TABLE: usize = 1 << 11;
 
 /// The weights of a model.
 #[derive(Clone, Debug)]
@@ -24,9 +26,6 @@ pub struct FrozenWeights(Table);
 fn table_key(key: u64) -> Key {
     Key { spread: (key >> 24) as u32, fingerprint: key as u32 }
 }
-
-/// The table of sums has room for so many at least (32 kB).
-const LEAST_TABLE: usize = 1 << 11;
 
 /// The largest factor for weights at which no sum over one feature of each template leaves 16 bits.
 fn scale(features: &[Feature], n_templates: usize) -> f32 {
@@ -214,6 +213,7 @@ pub struct Frozen {
     missing: Vec<(u32, usize, Ends)>,
     /// Where the sums of each state are.
     starts: Vec<u32>,
+    /// The scores of one state; zeros between states.
     scores: Vec<i16>,
 }
 
@@ -347,7 +347,6 @@ impl Frozen {
             from = *to;
             *ends = found.ends;
         }
-        scores.fill(0);
         let mut from = Ends::default();
         for &(start, _, ends) in missing.iter() {
             let sums = match start {
