@@ -97,14 +97,10 @@ impl<S: TransitionSystem> BeamSearch<S> {
             if self.legal.is_empty() {
                 offer(&mut self.candidates, width, Candidate { score: item.score, parent, action: None });
             }
-            let mut worst = worst_of(&self.candidates, width);
             for block in self.rows.blocks(i, &self.legal) {
-                if item.score + f64::from(block.bound) > worst {
-                    for (action, score) in block.actions() {
-                        let (score, action) = (item.score + f64::from(score), Some(ActionId::new(action)));
-                        offer(&mut self.candidates, width, Candidate { score, parent, action });
-                    }
-                    worst = worst_of(&self.candidates, width);
+                for (action, score) in block.higher(least_of(&self.candidates, width, item.score)) {
+                    let (score, action) = (item.score + f64::from(score), Some(ActionId::new(action)));
+                    offer(&mut self.candidates, width, Candidate { score, parent, action });
                 }
             }
         }
@@ -135,10 +131,12 @@ impl<S: TransitionSystem> BeamSearch<S> {
     }
 }
 
-/// What a candidate must exceed to be kept.
+/// What an action's score must exceed, at least, for an item of score `before` to have a successor that is kept.
 #[inline]
-fn worst_of(candidates: &[Candidate], width: usize) -> f64 {
-    candidates.get(width - 1).map_or(f64::NEG_INFINITY, |worst| worst.score)
+fn least_of(candidates: &[Candidate], width: usize, before: f64) -> f32 {
+    let worst = candidates.get(width - 1).map_or(f64::NEG_INFINITY, |worst| worst.score);
+    // Half as precise, so a little lower.
+    ((worst - before) as f32).next_down()
 }
 
 /// Keeps the `width` best candidates in order. Candidates come by parent and action, so a later equal goes behind.

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::template::Column;
+use super::template::{Column, N_COLUMNS};
 use crate::sentence::{Sentence, Str, Token};
 use crate::word_classes::WordClasses;
 
@@ -73,13 +73,24 @@ pub struct Vocabulary {
     vectors: WordClasses,
 }
 
-/// One sentence as numbers: column behind column, each with the root (or the end) behind the last word.
-#[derive(Clone, Debug, Default)]
+/// The values of a token, by columns.
+type Row = [u32; N_COLUMNS];
+
+/// One sentence as numbers: a row for each word, one for the root (or the end) behind the last, and one for all places
+/// where there is nothing.
+#[derive(Clone, Debug)]
 pub struct Encoded {
-    table: Vec<u32>,
-    /// The places of a column.
-    n_places: usize,
+    rows: Vec<Row>,
     shapes: Vec<u8>,
+    /// Which columns somebody looks at; the others are not filled.
+    wants: [bool; N_COLUMNS],
+    wants_shapes: bool,
+}
+
+impl Default for Encoded {
+    fn default() -> Self {
+        Encoded::for_columns([true; N_COLUMNS], true)
+    }
 }
 
 impl Vocabulary {
@@ -140,39 +151,47 @@ impl Vocabulary {
 
     /// Encodes a sentence into tables that are reused.
     pub fn encode(&self, sentence: &Sentence, out: &mut Encoded) {
-        out.n_places = sentence.len() + 1;
-        out.table.clear();
-        let mut fill = |id: &dyn Fn(&Token) -> u32| {
-            out.table.extend(sentence.tokens.iter().map(id));
-            out.table.push(END);
-        };
         let known = |table: &Table, value: &str| match value {
             "" => UNKNOWN,
             value => table.get(value).unwrap_or(UNKNOWN),
         };
-        // In the order of `Column`.
-        fill(&|token| self.word(&token.form));
-        fill(&|token| known(&self.tags, &token.tag));
-        fill(&|token| known(&self.xpos, &token.xpos));
-        fill(&|token| known(&self.feats, &token.feats));
-        fill(&|token| known(&self.suffixes, &suffix(&token.form)));
-        if !self.vectors.is_empty() {
-            fill(&|token| self.class(&token.form));
+        let wants = |column: Column| out.wants[column as usize] && self.has(column);
+        out.rows.clear();
+        out.rows.resize(sentence.len() + 2, [NONE; N_COLUMNS]);
+        for column in Column::ALL.into_iter().filter(|&column| wants(column)) {
+            let value = |token: &Token| match column {
+                Column::Word => self.word(&token.form),
+                Column::Tag => known(&self.tags, &token.tag),
+                Column::Xpos => known(&self.xpos, &token.xpos),
+                Column::Feats => known(&self.feats, &token.feats),
+                Column::Suffix => known(&self.suffixes, &suffix(&token.form)),
+                Column::Class => self.class(&token.form),
+            };
+            let values = sentence.tokens.iter().map(value).chain([END]);
+            out.rows.iter_mut().zip(values).for_each(|(row, value)| row[column as usize] = value);
         }
         out.shapes.clear();
-        out.shapes.extend(sentence.tokens.iter().map(|token| span_shape(&token.form)));
+        if out.wants_shapes {
+            out.shapes.extend(sentence.tokens.iter().map(|token| span_shape(&token.form)));
+        }
+    }
+
+    /// Has a column values at all? Without vectors there are no classes.
+    fn has(&self, column: Column) -> bool {
+        column != Column::Class || !self.vectors.is_empty()
     }
 }
 
 impl Encoded {
-    /// The value of a column at a place; `NONE` outside.
-    #[inline]
-    pub(super) fn get(&self, column: Column, place: usize) -> u32 {
-        if place >= self.n_places {
-            return NONE;
-        }
-        // There may be no classes.
-        self.table.get(column as usize * self.n_places + place).copied().unwrap_or(NONE)
+    /// For those who look at these columns alone, and at shapes or not.
+    pub(super) fn for_columns(wants: [bool; N_COLUMNS], wants_shapes: bool) -> Self {
+        Encoded { rows: vec![[NONE; N_COLUMNS]], shapes: Vec::new(), wants, wants_shapes }
+    }
+
+    /// The values at a place; `NONE` outside.
+    #[inline(always)]
+    pub(super) fn row(&self, place: usize) -> &Row {
+        &self.rows[place.min(self.rows.len() - 1)]
     }
 
     /// A number for the shape of a span: runs of like words count once (paper 001, section 3).
@@ -270,12 +289,31 @@ mod tests {
             &mut encoded,
         );
         assert_eq!(vocabulary.n_words(), 1);
-        let word = |place| encoded.get(Column::Word, place);
+        let word = |place| encoded.row(place)[Column::Word as usize];
         assert_eq!(word(0), FIRST_FREE);
         assert_eq!(word(1), vocabulary.word("walking"), "the same ending, the same class");
         assert_eq!(word(2), UNKNOWN, "a class seen once is no class");
-        assert_eq!([0, 1, 2, 3, 4].map(|place| encoded.get(Column::Tag, place)), [3, 4, UNKNOWN, 5, END]);
-        assert_eq!(encoded.get(Column::Word, 9), NONE);
+        assert_eq!(
+            [0, 1, 2, 3, 4].map(|place| encoded.row(place)[Column::Tag as usize]),
+            [3, 4, UNKNOWN, 5, END]
+        );
+        assert_eq!(encoded.row(9)[Column::Word as usize], NONE);
+    }
+
+    #[test]
+    fn what_nobody_looks_at_is_not_filled() {
+        let sentence = Sentence::from_tagged([("a", "T"), ("b", "U")]);
+        let vocabulary = Vocabulary::of([&sentence].into_iter());
+        let (mut all, mut tags) =
+            (Encoded::default(), Encoded::for_columns(Column::ALL.map(|c| c == Column::Tag), false));
+        vocabulary.encode(&sentence, &mut all);
+        vocabulary.encode(&sentence, &mut tags);
+        for place in [0, 1, 2, 3, usize::MAX] {
+            let mut expected = [NONE; N_COLUMNS];
+            expected[Column::Tag as usize] = all.row(place)[Column::Tag as usize];
+            assert_eq!(*tags.row(place), expected);
+        }
+        assert!(tags.shapes.is_empty() && all.shapes.len() == 2);
     }
 
     #[test]
@@ -287,7 +325,7 @@ mod tests {
         let (mut one, mut two) = (Encoded::default(), Encoded::default());
         vocabulary.encode(&sentence, &mut one);
         again.encode(&sentence, &mut two);
-        assert_eq!((one.table, one.shapes), (two.table, two.shapes));
+        assert_eq!((one.rows, one.shapes), (two.rows, two.shapes));
     }
 
     #[test]
@@ -300,13 +338,13 @@ mod tests {
         for vocabulary in [vocabulary, serde_json::from_str(&text).expect("what was written")] {
             let mut encoded = Encoded::default();
             vocabulary.encode(&sentence, &mut encoded);
-            let [cat, dog, other, end] = [0, 1, 2, 3].map(|place| encoded.get(Column::Class, place));
+            let [cat, dog, other, end] = [0, 1, 2, 3].map(|place| encoded.row(place)[Column::Class as usize]);
             assert!(cat > UNKNOWN && dog > UNKNOWN && cat != dog);
             assert_eq!((other, end), (UNKNOWN, END));
-            assert_eq!(encoded.get(Column::Class, 4), NONE);
+            assert_eq!(encoded.row(4)[Column::Class as usize], NONE);
         }
         let mut encoded = Encoded::default();
         Vocabulary::of([&sentence].into_iter()).encode(&sentence, &mut encoded);
-        assert_eq!(encoded.get(Column::Class, 0), NONE, "without vectors there are no classes");
+        assert_eq!(encoded.row(0)[Column::Class as usize], NONE, "without vectors there are no classes");
     }
 }

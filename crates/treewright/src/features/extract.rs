@@ -1,9 +1,10 @@
 //! From a view to feature keys: nodes first, then atoms, then templates, each computed once.
 
 use super::encode::{Encoded, NONE};
-use super::template::{Atom, Attribute, Edge, NodePath, Spot, TemplateSet};
+use super::template::{Atom, Attribute, Column, Edge, N_COLUMNS, NodePath, Spot, TemplateSet};
 use crate::forest::{Forest, Kind, Node, Place, View};
-use crate::ids::NodeId;
+use crate::ids::{NodeId, TokenIdx};
+use crate::weights::kernel::Lists;
 
 /// No place of a compiled set has more nodes, so that a node's slot needs no check.
 pub(super) const MOST_NODES: usize = 32;
@@ -33,13 +34,14 @@ pub enum Dependence {
 }
 
 impl Dependence {
-    /// What the templates of a set depend on, each once.
-    pub fn all_of(set: &TemplateSet) -> Vec<Self> {
-        let mut all: Vec<Self> = Vec::new();
+    /// What the templates of a set depend on, each once, with the number of templates that do.
+    pub fn all_of(set: &TemplateSet) -> Vec<(Self, usize)> {
+        let mut all: Vec<(Self, usize)> = Vec::new();
         for template in &set.templates {
             let dependence = Self::of(template);
-            if !all.contains(&dependence) {
-                all.push(dependence);
+            match all.iter_mut().find(|(known, _)| *known == dependence) {
+                Some((_, n)) => *n += 1,
+                None => all.push((dependence, 1)),
             }
         }
         all
@@ -84,8 +86,10 @@ struct PlaceAtoms {
     place: Place,
     /// The nodes below that of the place, which is the first: a node before them, and which of its children.
     children: Vec<(u8, Edge)>,
-    /// What of which node.
+    /// What of which node: tokens first, by their nodes.
     atoms: Vec<(u8, OfNode)>,
+    /// So many tokens are looked at of each node.
+    n_tokens: Vec<u8>,
     /// Where the values of its atoms begin.
     first: usize,
 }
@@ -141,18 +145,13 @@ impl Default for Values {
     }
 }
 
-/// Some templates of a set.
+/// Some templates of a set, by their number of atoms: those with one first.
 #[derive(Clone, Debug, Default)]
 struct TemplateGroup {
     /// The values they look at, each once.
     values: Vec<u8>,
-    /// The templates by their number of atoms: those with one first.
-    by_size: [Templates; MOST_PARTS],
-}
-
-/// Templates of one size.
-#[derive(Clone, Debug, Default)]
-struct Templates {
+    /// So many templates there are of each size.
+    n_of_size: [u16; MOST_PARTS],
     /// Where each hash begins, by the template's number in the whole set, which also is the key's topmost byte.
     seeds: Vec<u64>,
     /// The values they are made of, one template behind the other.
@@ -222,6 +221,7 @@ impl Extractor {
             }
         }
         for of_place in &mut extractor.places {
+            of_place.sort_atoms();
             of_place.first = extractor.first_other;
             extractor.first_other += of_place.n_blocks() * BLOCK;
         }
@@ -257,6 +257,7 @@ impl Extractor {
                 place: path.place,
                 children: Vec::new(),
                 atoms: Vec::new(),
+                n_tokens: Vec::new(),
                 first: 0,
             });
             self.places.len() - 1
@@ -284,16 +285,17 @@ impl Extractor {
     /// the same key in every group.
     pub fn add_group(&mut self, set: &TemplateSet, is_wanted: impl Fn(Dependence) -> bool) -> usize {
         let mut group = TemplateGroup::default();
-        for (number, template) in set.templates.iter().enumerate() {
-            if !is_wanted(Dependence::of(template)) {
-                continue;
-            }
-            let templates = &mut group.by_size[template.len() - 1];
-            templates.seeds.push(number as u64);
+        let wanted =
+            set.templates.iter().enumerate().filter(|(_, template)| is_wanted(Dependence::of(template)));
+        let mut wanted: Vec<(usize, &Vec<Atom>)> = wanted.collect();
+        wanted.sort_by_key(|(_, template)| template.len());
+        for (number, template) in wanted {
+            group.n_of_size[template.len() - 1] += 1;
+            group.seeds.push(number as u64);
             for atom in template {
                 let known = self.known.iter().find(|(other, _)| other == atom);
                 let (_, value) = known.expect("an atom of the set");
-                templates.parts.push(*value);
+                group.parts.push(*value);
                 if !group.values.contains(value) {
                     group.values.push(*value);
                 }
@@ -301,6 +303,21 @@ impl Extractor {
         }
         self.groups.push(group);
         self.groups.len() - 1
+    }
+
+    /// Room for a sentence, with what the set looks at.
+    pub fn encoded(&self) -> Encoded {
+        let (mut wants, mut wants_shapes) = ([false; N_COLUMNS], false);
+        for (_, what) in self.places.iter().flat_map(|of_place| &of_place.atoms) {
+            match what {
+                OfNode::Attribute(Attribute::Token(column, _)) => wants[*column as usize] = true,
+                // A word has no label but its tag.
+                OfNode::Attribute(Attribute::Label) => wants[Column::Tag as usize] = true,
+                OfNode::Attribute(Attribute::Shape) => wants_shapes = true,
+                OfNode::Attribute(_) | OfNode::Head => {}
+            }
+        }
+        Encoded::for_columns(wants, wants_shapes)
     }
 
     /// The number of a place that is looked at.
@@ -329,17 +346,22 @@ impl Extractor {
     #[inline(always)]
     pub fn look(&mut self, forest: &Forest, view: &View, encoded: &Encoded, mut is_new: impl FnMut(usize)) {
         let values = &mut self.values.0;
-        for (number, of_place) in self.places.iter().enumerate() {
+        for (number, (of_place, last)) in self.places.iter().zip(&mut self.slots).enumerate() {
             let node = forest.peek(view, of_place.place);
             let id = node.map_or(1, |node| node.index() as u32 + 2);
             let slot = number * REMEMBERED + id as usize % REMEMBERED;
-            self.slots[number] = slot;
+            let is_last = *last == slot;
+            *last = slot;
+            let known = &mut self.nodes[slot];
+            if *known == id && is_last {
+                continue;
+            }
             let (first, n_blocks) = (of_place.first, of_place.n_blocks());
             // The blocks of the places before take as many times `REMEMBERED`.
             let start = first / BLOCK * REMEMBERED + id as usize % REMEMBERED * n_blocks;
             let remembered = &mut self.remembered[start..start + n_blocks];
             let values = &mut values[first..first + n_blocks * BLOCK];
-            if self.nodes[slot] == id {
+            if *known == id {
                 for (values, remembered) in values.as_chunks_mut().0.iter_mut().zip(remembered) {
                     *values = *remembered;
                 }
@@ -349,26 +371,10 @@ impl Extractor {
             for (remembered, values) in remembered.iter_mut().zip(values.as_chunks().0) {
                 *remembered = *values;
             }
-            self.nodes[slot] = id;
+            *known = id;
             is_new(slot);
         }
-        self.look_at_others(forest, view);
-    }
-
-    #[inline(always)]
-    fn look_at_others(&mut self, forest: &Forest, view: &View) {
-        let values = &mut self.values.0;
-        for (i, other) in self.others.iter().enumerate() {
-            let value = match *other {
-                Other::Distance(from, to) => match [from, to].map(|at| values[usize::from(at)]) {
-                    [NONE, _] | [_, NONE] => NONE,
-                    [from, to] => distance_class(from, to),
-                },
-                Other::Past(i) => past(forest, view, i),
-                Other::Gaps => view.n_deque.min(8) + 1,
-            };
-            values[self.first_other + i] = value;
-        }
+        look_at_others(&self.others, self.first_other, forest, view, values);
     }
 
     /// A number, never 0, for what a group saw in the view looked at last: the same where all its keys are the same.
@@ -382,32 +388,49 @@ impl Extractor {
         mix(sum) | 1
     }
 
-    /// Gives the key of every template of a group for the view looked at last, and whether it counts: it does not
-    /// where nothing of what the template looks at is there. (A flag, since a branch here would be mispredicted all
-    /// the time.)
+    /// What `make` makes of the key of every template of a group that counts, for the view looked at last, into `out`.
     #[inline(always)]
-    pub fn keys(&self, group: usize, mut give: impl FnMut(u64, bool)) {
-        let (by_size, values) = (&self.groups[group].by_size, &self.values.0);
-        by_size[0].keys::<1>(values, &mut give);
-        by_size[1].keys::<2>(values, &mut give);
-        by_size[2].keys::<3>(values, &mut give);
-        by_size[3].keys::<4>(values, &mut give);
-        by_size[4].keys::<5>(values, &mut give);
-        by_size[5].keys::<6>(values, &mut give);
+    pub(crate) fn keys<T: Copy>(&self, group: usize, out: &mut Lists<T, 1>, make: impl FnMut(u64) -> T) {
+        self.groups[group].keys(&self.values, out, make);
     }
 
     /// The keys of a view that count, of all groups, into `out`, which is cleared first. Nothing is remembered, so views
     /// may be of any forest.
-    pub fn extract(&mut self, forest: &Forest, view: &View, encoded: &Encoded, out: &mut Vec<u64>) {
-        out.clear();
+    pub fn extract(&self, forest: &Forest, view: &View, encoded: &Encoded, out: &mut Vec<u64>) {
+        let mut values = Values::default();
         for of_place in &self.places {
-            let values = &mut self.values.0[of_place.first..of_place.first + of_place.atoms.len()];
+            let values = &mut values.0[of_place.first..of_place.first + of_place.atoms.len()];
             of_place.look(forest, forest.peek(view, of_place.place), encoded, values);
         }
-        self.look_at_others(forest, view);
-        for group in 0..self.groups.len() {
-            self.keys(group, |key, counts| out.extend(counts.then_some(key)));
+        look_at_others(&self.others, self.first_other, forest, view, &mut values.0);
+        out.resize(self.groups.iter().map(|group| group.seeds.len()).sum(), 0);
+        let mut keys = Lists::new(out, [0]);
+        for group in &self.groups {
+            group.keys(&values, &mut keys, |key| key);
         }
+        let [end] = keys.ends();
+        out.truncate(end);
+    }
+}
+
+#[inline(always)]
+fn look_at_others(
+    others: &[Other],
+    first: usize,
+    forest: &Forest,
+    view: &View,
+    values: &mut [u32; MOST_VALUES],
+) {
+    for (i, other) in others.iter().enumerate() {
+        let value = match *other {
+            Other::Distance(from, to) => match [from, to].map(|at| values[usize::from(at)]) {
+                [NONE, _] | [_, NONE] => NONE,
+                [from, to] => distance_class(from, to),
+            },
+            Other::Past(i) => past(forest, view, i),
+            Other::Gaps => view.n_deque.min(8) + 1,
+        };
+        values[first + i] = value;
     }
 }
 
@@ -437,6 +460,15 @@ pub(super) fn size_of_set(templates: &[Vec<Atom>]) -> (usize, usize) {
 }
 
 impl PlaceAtoms {
+    fn sort_atoms(&mut self) {
+        let is_token = |atom: &(u8, OfNode)| matches!(atom.1, OfNode::Attribute(Attribute::Token(..)));
+        self.atoms.sort_by_key(|atom| (!is_token(atom), atom.0));
+        self.n_tokens = vec![0; 1 + self.children.len()];
+        for atom in self.atoms.iter().filter(|atom| is_token(atom)) {
+            self.n_tokens[usize::from(atom.0)] += 1;
+        }
+    }
+
     /// Looks at the node of the place, and at those below it.
     #[inline]
     fn look(&self, forest: &Forest, node: Option<NodeId>, encoded: &Encoded, values: &mut [u32]) {
@@ -446,7 +478,17 @@ impl PlaceAtoms {
             let below = nodes[usize::from(parent) % MOST_NODES].and_then(|node| child(node, edge));
             nodes[(1 + i) % MOST_NODES] = below.map(|node| forest.node(node));
         }
-        for (&(node, what), out) in self.atoms.iter().zip(values) {
+        let mut rest = self.atoms.iter().zip(values);
+        // Most atoms are tokens, and to ask of each what it is would take longer than to look.
+        for (node, &n_tokens) in nodes.iter().zip(&self.n_tokens) {
+            let spots = node.map_or([usize::MAX; N_SPOTS], spots);
+            for (&(_, what), out) in rest.by_ref().take(usize::from(n_tokens)) {
+                if let OfNode::Attribute(Attribute::Token(column, spot)) = what {
+                    *out = encoded.row(spots[spot as usize])[column as usize];
+                }
+            }
+        }
+        for (&(node, what), out) in rest {
             *out = match (nodes[usize::from(node) % MOST_NODES], what) {
                 (None, _) => NONE,
                 (Some(node), OfNode::Attribute(attribute)) => value(encoded, node, attribute),
@@ -456,20 +498,63 @@ impl PlaceAtoms {
     }
 }
 
-impl Templates {
-    /// Sums of products (multilinear hashing), then mixed: no step waits for the one before, as it would if the
-    /// values were folded in one after the other.
+/// The number of spots of a node.
+const N_SPOTS: usize = Spot::AfterRight as usize + 1;
+
+/// The places of a node's tokens, by their spots.
+#[inline(always)]
+fn spots(node: &Node) -> [usize; N_SPOTS] {
+    let [head, left, right] = [node.head, node.left, node.right].map(TokenIdx::index);
+    [head, left, right.saturating_sub(1), left.wrapping_sub(1), right]
+}
+
+impl TemplateGroup {
     #[inline(always)]
-    fn keys<const SIZE: usize>(&self, values: &[u32; MOST_VALUES], give: &mut impl FnMut(u64, bool)) {
-        for (parts, &seed) in self.parts.as_chunks::<SIZE>().0.iter().zip(&self.seeds) {
-            let (mut sum, mut any) = (seed, NONE);
+    fn keys<T: Copy>(&self, values: &Values, out: &mut Lists<T, 1>, mut make: impl FnMut(u64) -> T) {
+        let mut rest = Templates { seeds: &self.seeds, parts: &self.parts };
+        let [one, two, three, four, five, six] = self.n_of_size;
+        rest.keys::<1, T>(one, values, out, &mut make);
+        rest.keys::<2, T>(two, values, out, &mut make);
+        rest.keys::<3, T>(three, values, out, &mut make);
+        rest.keys::<4, T>(four, values, out, &mut make);
+        rest.keys::<5, T>(five, values, out, &mut make);
+        rest.keys::<6, T>(six, values, out, &mut make);
+    }
+}
+
+/// Templates of a group that are still to be looked at.
+struct Templates<'a> {
+    seeds: &'a [u64],
+    parts: &'a [u8],
+}
+
+impl Templates<'_> {
+    /// The keys of the next `n` templates, which are of one size. Sums of products (multilinear hashing), then mixed: no step
+    /// waits for the one before, as it would if the values were folded in one after the other. A template counts where
+    /// anything of what it looks at is there, which its sum tells.
+    #[inline(always)]
+    fn keys<const SIZE: usize, T: Copy>(
+        &mut self,
+        n: u16,
+        values: &Values,
+        out: &mut Lists<T, 1>,
+        make: &mut impl FnMut(u64) -> T,
+    ) {
+        let n = usize::from(n);
+        if n == 0 {
+            return;
+        }
+        let (seeds, parts);
+        (seeds, self.seeds) = self.seeds.split_at(n);
+        (parts, self.parts) = self.parts.split_at(n * SIZE);
+        for (parts, &seed) in parts.as_chunks::<SIZE>().0.iter().zip(seeds) {
+            let mut sum = seed;
             for (&part, &factor) in parts.iter().zip(&FACTORS) {
-                let value = values[usize::from(part)];
-                any |= value;
-                sum = sum.wrapping_add(u64::from(value).wrapping_mul(factor));
+                let value = u64::from(values.0[usize::from(part)]);
+                sum = sum.wrapping_add(value.wrapping_mul(factor));
             }
             let hash = mix(sum) << (64 - HASH_BITS) >> (64 - HASH_BITS);
-            give(seed << HASH_BITS | hash | 1, any != NONE);
+            out.push([(make(seed << HASH_BITS | hash | 1), u32::from(sum != seed))]);
         }
     }
 }
@@ -491,20 +576,11 @@ fn child(n: &Node, edge: Edge) -> Option<NodeId> {
 #[inline(always)]
 fn value(encoded: &Encoded, node: &Node, attribute: Attribute) -> u32 {
     match attribute {
-        Attribute::Token(column, spot) => {
-            let place = match spot {
-                Spot::Head => node.head.index(),
-                Spot::Left => node.left.index(),
-                Spot::Right => node.right.index().saturating_sub(1),
-                Spot::BeforeLeft => node.left.index().wrapping_sub(1),
-                Spot::AfterRight => node.right.index(),
-            };
-            encoded.get(column, place)
-        }
+        Attribute::Token(column, spot) => encoded.row(spots(node)[spot as usize])[column as usize],
         // Labels and tags must not be confused, nor an opening with the finished constituent.
         Attribute::Label => match node.label {
             Some(label) => (node.kind as u32 + 1) << 24 | (label.index() as u32 + 1),
-            None => encoded.get(super::template::Column::Tag, node.head.index()),
+            None => encoded.row(node.head.index())[Column::Tag as usize],
         },
         Attribute::Length => length_class(node.right.index() - node.left.index()),
         Attribute::Shape => encoded.shape(node.left.index(), node.right.index()),
@@ -552,7 +628,7 @@ fn past(forest: &Forest, view: &View, i: u8) -> u32 {
 mod tests {
     use super::super::encode::Vocabulary;
     use super::*;
-    use crate::ids::{LabelId, TokenIdx};
+    use crate::ids::LabelId;
     use crate::sentence::Sentence;
 
     fn keys(templates: &str, sentence: &Sentence, forest: &Forest, view: &View) -> Vec<u64> {
@@ -612,7 +688,7 @@ mod tests {
             let dependences = Dependence::all_of(&set);
             assert!(dependences.len() > 1, "{name}");
             let mut extractor = Extractor::without_groups(&set);
-            for dependence in dependences {
+            for (dependence, _) in dependences {
                 extractor.add_group(&set, |other| other == dependence);
             }
             extractor.extract(&forest, &view, &encoded, &mut parts);
@@ -626,7 +702,7 @@ mod tests {
     #[test]
     fn what_is_remembered_is_what_is_there() {
         let set = super::super::shipped("spans").expect("a set");
-        let (mut fresh, mut remembering) = (Extractor::new(&set), Extractor::new(&set));
+        let (fresh, mut remembering) = (Extractor::new(&set), Extractor::new(&set));
         let mut rng = crate::rng::Rng::new(1);
         for round in 0..2 {
             let words: Vec<(String, String)> =
@@ -653,7 +729,11 @@ mod tests {
                 fresh.extract(&forest, &view, &encoded, &mut expected);
                 let mut keys = Vec::new();
                 remembering.look(&forest, &view, &encoded, |_| n_new += 1);
-                remembering.keys(0, |key, counts| keys.extend(counts.then_some(key)));
+                keys.resize(set.len(), 0);
+                let mut list = Lists::new(&mut keys, [0]);
+                remembering.keys(0, &mut list, |key| key);
+                let [n_keys] = list.ends();
+                keys.truncate(n_keys);
                 assert_eq!(keys, expected, "sentence {round}");
             }
             assert!(n_new < 400 * remembering.places.len() / 2, "{n_new}: some are remembered");

@@ -61,6 +61,14 @@ pub(super) enum Column {
     Class,
 }
 
+/// The number of columns.
+pub(super) const N_COLUMNS: usize = Column::ALL.len();
+
+impl Column {
+    pub(super) const ALL: [Column; 6] =
+        [Column::Word, Column::Tag, Column::Xpos, Column::Feats, Column::Suffix, Column::Class];
+}
+
 /// Which token of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Spot {

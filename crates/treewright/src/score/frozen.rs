@@ -14,6 +14,8 @@ use crate::weights::{Ends, Found, Key, Table, Wanted, WordSource, kernel};
 
 /// So many words of sums are kept at most (4 MB; in tests few, so that they are all used up).
 const MOST_SUMS: usize = if cfg!(test) { 1 << 12 } else { 1 << 20 };
+/// A group of templates that depend on several places has so many at least.
+const LEAST_TEMPLATES: usize = 4;
 /// The table of kept sums has room for so many at least (32 kB).
 const LEAST_TABLE: usize = 1 << 11;
 
@@ -116,8 +118,9 @@ struct Kept {
     n_used: usize,
     /// What is moved when the table grows.
     moved: Vec<(u64, u32)>,
-    /// Two sums to a word, like rows of weights.
+    /// Two sums to a word, like rows of weights; those that are used come first.
     sums: Vec<u32>,
+    n_words: usize,
 }
 
 impl Kept {
@@ -125,16 +128,19 @@ impl Kept {
         self.table[..self.size].fill((0, 0));
         self.size = 0;
         self.n_used = 0;
-        self.sums.clear();
+        self.n_words = 0;
     }
 
     /// Makes room for `n` more signatures with sums of `n_words` words each. A very long sentence in a wide beam starts
     /// afresh now and then, so that memory stays bounded: then this is true.
     #[inline]
     fn reserve(&mut self, n: usize, n_words: usize) -> bool {
-        let is_full = self.sums.len() + n * n_words > MOST_SUMS;
+        let is_full = self.n_words + n * n_words > MOST_SUMS;
         if is_full {
             self.clear();
+        }
+        if self.sums.len() < self.n_words + n * n_words {
+            self.sums.resize(self.n_words + n * n_words, 0);
         }
         if (self.n_used + n) * 2 > self.size {
             self.grow(((self.n_used + n) * 4).next_power_of_two().max(LEAST_TABLE));
@@ -176,11 +182,11 @@ impl Kept {
         if self.table[at].0 == signature {
             return (self.table[at].1, false);
         }
-        let start = self.sums.len();
-        self.sums.resize(start + n_words, 0);
-        self.table[at] = (signature, start as u32);
+        let start = self.n_words as u32;
+        self.n_words += n_words;
+        self.table[at] = (signature, start);
         self.n_used += 1;
-        (start as u32, true)
+        (start, true)
     }
 }
 
@@ -213,7 +219,7 @@ pub struct Frozen {
     missing: Vec<(u32, usize, Ends)>,
     /// Where the sums of each state are.
     starts: Vec<u32>,
-    /// The scores of one state; zeros between states.
+    /// The scores of one state.
     scores: Vec<i16>,
 }
 
@@ -222,10 +228,15 @@ impl Frozen {
     pub fn new(vocabulary: Arc<Vocabulary>, templates: &TemplateSet, weights: FrozenWeights) -> Self {
         let is_of_several = |dependence: &Dependence| matches!(dependence, Dependence::Places { .. });
         let (several, one): (Vec<_>, Vec<_>) =
-            Dependence::all_of(templates).into_iter().partition(is_of_several);
+            Dependence::all_of(templates).into_iter().partition(|(dependence, _)| is_of_several(dependence));
+        let (several, one) = (joined(several), one.into_iter().map(|(dependence, _)| dependence));
+        let one: Vec<Dependence> = one.collect();
         let mut extractor = Extractor::without_groups(templates);
-        for dependence in one.iter().chain(&several) {
+        for dependence in &one {
             extractor.add_group(templates, |other| other == *dependence);
+        }
+        for dependences in &several {
+            extractor.add_group(templates, |other| dependences.contains(&other));
         }
         extractor.add_group(templates, |other| is_of_several(&other));
         let place_of = |dependence: &Dependence| match dependence {
@@ -237,8 +248,8 @@ impl Frozen {
             one_place: one.iter().map(place_of).collect(),
             n_groups: one.len() + several.len(),
             of_slots: vec![UNKNOWN; extractor.n_slots()],
+            encoded: extractor.encoded(),
             extractor,
-            encoded: Encoded::default(),
             kept: Kept::default(),
             n_templates: templates.len(),
             wanted: Vec::new(),
@@ -249,6 +260,37 @@ impl Frozen {
             weights: weights.0,
         }
     }
+}
+
+/// Joins what few templates depend on with what is most like it: a group by itself costs more than its few templates
+/// save when they are seen again without the others.
+fn joined(dependences: Vec<(Dependence, usize)>) -> Vec<Vec<Dependence>> {
+    struct Group {
+        dependences: Vec<Dependence>,
+        places: u32,
+        n_templates: usize,
+    }
+    let alone = |(dependence, n_templates): (Dependence, usize)| {
+        let places = match dependence {
+            Dependence::Places { places, .. } => places,
+            Dependence::Buffer | Dependence::Node(_) => 0,
+        };
+        Group { dependences: vec![dependence], places, n_templates }
+    };
+    let mut groups: Vec<Group> = dependences.into_iter().map(alone).collect();
+    while let Some(small) = groups.iter().position(|group| group.n_templates < LEAST_TEMPLATES) {
+        let small = groups.remove(small);
+        let unlike = |group: &&mut Group| ((group.places ^ small.places).count_ones(), group.n_templates);
+        match groups.iter_mut().min_by_key(unlike) {
+            Some(like) => {
+                like.dependences.extend(small.dependences);
+                like.places |= small.places;
+                like.n_templates += small.n_templates;
+            }
+            None => return vec![small.dependences],
+        }
+    }
+    groups.into_iter().map(|group| group.dependences).collect()
 }
 
 impl Scorer for Frozen {
@@ -302,19 +344,15 @@ impl Frozen {
         let words = weights.words();
         missing.clear();
         starts.clear();
-        // One more: a feature that does not count is written and then overwritten.
-        let most_wanted = views.len() * self.n_templates + 1;
+        let most_wanted = views.len() * self.n_templates;
         if wanted.len() < most_wanted {
             wanted.resize(most_wanted, Wanted::default());
         }
-        let mut n_wanted = 0;
-        let mut want = |n_wanted: &mut usize, key: u64, counts: bool| {
-            wanted[*n_wanted] = weights.want(words, table_key(key));
-            *n_wanted += usize::from(counts);
-        };
         if kept.reserve(views.len() * n_kept, row_words) {
             of_slots.fill(UNKNOWN);
         }
+        let mut list = kernel::Lists::new(wanted, [0]);
+        let want = |key: u64| weights.want(words, table_key(key));
         for view in views {
             extractor.look(forest, view, encoded, |slot| of_slots[slot] = UNKNOWN);
             for group in 0..n_kept {
@@ -330,36 +368,73 @@ impl Frozen {
                     of_slots[slot] = start;
                 }
                 if is_missing {
-                    extractor.keys(group, |key, counts| want(&mut n_wanted, key, counts));
-                    missing.push((start, n_wanted, Ends::default()));
+                    extractor.keys(group, &mut list, want);
+                    missing.push((start, list.ends()[0], Ends::default()));
                 }
             }
         }
         if is_alone {
-            extractor.keys(self.n_groups, |key, counts| want(&mut n_wanted, key, counts));
-            missing.push((NOT_KEPT, n_wanted, Ends::default()));
+            extractor.keys(self.n_groups, &mut list, want);
+            missing.push((NOT_KEPT, list.ends()[0], Ends::default()));
         }
+        let [n_wanted] = list.ends();
         // All of all states are found before the first is summed up: by then its weights have been fetched.
-        found.start(n_wanted);
+        let starts_found = found.start(n_wanted);
         let mut from = 0;
         for (_, to, ends) in missing.iter_mut() {
             weights.find::<AVX2>(words, &wanted[from..*to], found);
             from = *to;
             *ends = found.ends;
         }
-        let mut from = Ends::default();
+        let mut from = starts_found;
         for &(start, _, ends) in missing.iter() {
             let sums = match start {
                 NOT_KEPT => &mut scores[..],
                 start => bytemuck::cast_slice_mut(&mut kept.sums[start as usize..][..row_words]),
             };
-            Table::sum::<false>(words, found, from, ends, sums);
+            Table::sum::<true, false>(words, found, from, ends, sums);
             from = ends;
         }
         for i in 0..views.len() {
-            kernel::sum_rows(&kept.sums, &starts[i * n_kept..(i + 1) * n_kept], scores);
+            let starts = &starts[i * n_kept..(i + 1) * n_kept];
+            if is_alone {
+                kernel::sum_rows::<false>(&kept.sums, starts, scores);
+            } else {
+                kernel::sum_rows::<true>(&kept.sums, starts, scores);
+            }
             rows.row_mut(i).iter_mut().zip(&*scores).for_each(|(score, &sum)| *score = f32::from(sum));
-            scores.fill(0);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_dependence_is_in_one_group_and_groups_are_not_small() {
+        for name in crate::features::shipped_names() {
+            let all = Dependence::all_of(&crate::features::shipped(name).expect(name));
+            let is_of_several =
+                |(dependence, _): &(Dependence, usize)| matches!(dependence, Dependence::Places { .. });
+            let several: Vec<_> = all.into_iter().filter(is_of_several).collect();
+            let groups = joined(several.clone());
+            let n_of =
+                |dependence: &Dependence| several.iter().find(|one| one.0 == *dependence).expect(name).1;
+            assert_eq!(groups.iter().flatten().count(), several.len(), "{name}");
+            for group in &groups {
+                let n_templates: usize = group.iter().map(n_of).sum();
+                assert!(n_templates >= LEAST_TEMPLATES || groups.len() == 1, "{name}: {group:?}");
+            }
+        }
+        assert!(joined(Vec::new()).is_empty());
+    }
+
+    /// Few templates go where they add no place.
+    #[test]
+    fn small_groups_join_what_is_most_like_them() {
+        let places = |places: u32| Dependence::Places { places, only_words: false };
+        let groups = joined(vec![(places(0b11), 9), (places(0b1100), 5), (places(0b1000), 1)]);
+        assert_eq!(groups, [vec![places(0b11)], vec![places(0b1100), places(0b1000)]]);
     }
 }

@@ -11,6 +11,7 @@ use crate::forest::{Forest, View};
 use crate::ids::ActionId;
 use crate::sentence::Sentence;
 use crate::system::ActionSet;
+use crate::weights::kernel;
 
 /// Scores: one row per view, one column per action.
 #[derive(Clone, Debug, Default)]
@@ -51,49 +52,36 @@ impl Rows {
     pub fn best(&self, row: usize, legal: &ActionSet) -> Option<ActionId> {
         let (mut best, mut highest) = (None, f32::NEG_INFINITY);
         for block in self.blocks(row, legal) {
-            if block.bound > highest {
-                for (action, score) in block.actions() {
-                    if score > highest {
-                        (best, highest) = (Some(ActionId::new(action)), score);
-                    }
+            for (action, score) in block.higher(highest) {
+                if score > highest {
+                    (best, highest) = (Some(ActionId::new(action)), score);
                 }
             }
         }
         best.or_else(|| legal.first())
     }
 
-    /// The legal actions of a row in ascending order, in blocks that can be passed over together.
+    /// The legal actions of a row in ascending order, in blocks.
     #[inline]
     pub fn blocks<'a>(&'a self, row: usize, legal: &'a ActionSet) -> impl Iterator<Item = Block<'a>> {
         let scores = self.values[row * self.stride..(row + 1) * self.stride].as_chunks::<BLOCK>().0;
-        scores.iter().enumerate().map(|(i, scores)| {
-            let larger = |a: f32, b: f32| if a > b { a } else { b };
-            let [a, b, c, d] = std::array::from_fn(|i| larger(scores[i], scores[i + 4]));
-            Block {
-                legal: legal.eight(i),
-                start: i * BLOCK,
-                scores,
-                bound: larger(larger(a, b), larger(c, d)),
-            }
-        })
+        scores.iter().enumerate().map(|(i, scores)| Block { legal: legal.eight(i), start: i * BLOCK, scores })
     }
 }
 
 /// Some legal actions with their scores.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'a> {
-    /// No action of the block has a higher score.
-    pub bound: f32,
     legal: u8,
     start: usize,
     scores: &'a [f32; BLOCK],
 }
 
 impl Block<'_> {
-    /// The legal actions, with their scores.
+    /// The legal actions whose scores are higher than `least`, with their scores.
     #[inline]
-    pub fn actions(&self) -> impl Iterator<Item = (usize, f32)> {
-        let mut rest = self.legal;
+    pub fn higher(&self, least: f32) -> impl Iterator<Item = (usize, f32)> {
+        let mut rest = self.legal & kernel::higher(self.scores, least);
         std::iter::from_fn(move || {
             let i = rest.trailing_zeros() as usize;
             let score = self.scores.get(i)?;

@@ -140,11 +140,12 @@ impl Perceptron {
     /// When there are more than 65,536 actions.
     pub fn new(vocabulary: Vocabulary, templates: TemplateSet, n_actions: usize) -> Self {
         assert!(n_actions <= 1 << 16, "actions are stored in 16 bits");
+        let extractor = Extractor::new(&templates);
         Perceptron {
-            extractor: Extractor::new(&templates),
+            encoded: extractor.encoded(),
+            extractor,
             vocabulary,
             templates,
-            encoded: Encoded::default(),
             keys: Vec::new(),
             weights: Weights::new(),
             n_actions,

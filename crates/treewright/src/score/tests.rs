@@ -201,8 +201,10 @@ fn the_best_of_a_row_is_the_first_of_the_highest() {
             row.iter_mut().for_each(|score| *score = -1.0 - rng.below(1 + round / 4) as f32);
             let mut legal = ActionSet::new(n);
             (0..n).filter(|_| rng.below(4) == 0).for_each(|action| legal.insert(ActionId::new(action)));
-            let of_blocks: Vec<(usize, f32)> =
-                rows.blocks(1, &legal).flat_map(|block| block.actions().collect::<Vec<_>>()).collect();
+            let of_blocks: Vec<(usize, f32)> = rows
+                .blocks(1, &legal)
+                .flat_map(|block| block.higher(f32::NEG_INFINITY).collect::<Vec<_>>())
+                .collect();
             assert!(of_blocks.iter().map(|pair| pair.0).eq(legal.indices()));
             let row = rows.row(1);
             assert!(of_blocks.iter().all(|&(action, score)| score == row[action]));

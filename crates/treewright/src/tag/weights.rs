@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::bytes::{Reader, Writer, damaged};
 use crate::error::{Code, Error, Result};
-use crate::weights::{Ends, Found, Key, Pair, Table, Wanted, kernel};
+use crate::weights::{Found, Key, Pair, Table, Wanted, kernel};
 
 /// The weight of a label under training.
 #[derive(Clone, Copy)]
@@ -286,9 +286,9 @@ impl kernel::Work for Add<'_> {
         let words = table.words();
         wanted.clear();
         wanted.extend(keys.iter().map(|&key| table.want(words, table_key(key))));
-        found.start(wanted.len());
+        let starts = found.start(wanted.len());
         table.find::<AVX2>(words, wanted, found);
-        Table::sum::<true>(words, found, Ends::default(), found.ends, scores);
+        Table::sum::<false, true>(words, found, starts, found.ends, scores);
     }
 }
 

@@ -7,29 +7,35 @@ pub(crate) const LANES: usize = 16;
 /// So many lanes are summed up at once, in registers.
 const MOST_BLOCKS: usize = 8;
 
-/// Adds the rows that start at `places` of `words` to `sums`, whose length is a multiple of `LANES`. A place that is
-/// not there adds nothing.
+/// Adds the rows that start at `places` of `words` to `sums`, whose length is a multiple of `LANES`; `FRESH` sums are
+/// written, whatever was there. A place that is not there adds nothing.
 #[inline(always)]
-pub(crate) fn sum_rows(words: &[u32], places: &[u32], sums: &mut [i16]) {
+pub(crate) fn sum_rows<const FRESH: bool>(words: &[u32], places: &[u32], sums: &mut [i16]) {
     for (part, sums) in sums.chunks_mut(MOST_BLOCKS * LANES).enumerate() {
         let offset = part * MOST_BLOCKS * LANES / 2;
         match sums.len() / LANES {
-            1 => sum_blocks::<1>(words, places, offset, sums),
-            2 => sum_blocks::<2>(words, places, offset, sums),
-            3 => sum_blocks::<3>(words, places, offset, sums),
-            4 => sum_blocks::<4>(words, places, offset, sums),
-            5 => sum_blocks::<5>(words, places, offset, sums),
-            6 => sum_blocks::<6>(words, places, offset, sums),
-            7 => sum_blocks::<7>(words, places, offset, sums),
-            _ => sum_blocks::<MOST_BLOCKS>(words, places, offset, sums),
+            1 => sum_blocks::<FRESH, 1>(words, places, offset, sums),
+            2 => sum_blocks::<FRESH, 2>(words, places, offset, sums),
+            3 => sum_blocks::<FRESH, 3>(words, places, offset, sums),
+            4 => sum_blocks::<FRESH, 4>(words, places, offset, sums),
+            5 => sum_blocks::<FRESH, 5>(words, places, offset, sums),
+            6 => sum_blocks::<FRESH, 6>(words, places, offset, sums),
+            7 => sum_blocks::<FRESH, 7>(words, places, offset, sums),
+            _ => sum_blocks::<FRESH, MOST_BLOCKS>(words, places, offset, sums),
         }
     }
 }
 
 /// The number of blocks is known to the compiler, so the sums stay in registers from row to row.
 #[inline(always)]
-fn sum_blocks<const BLOCKS: usize>(words: &[u32], places: &[u32], offset: usize, sums: &mut [i16]) {
-    let mut blocks = [[0i16; LANES]; BLOCKS];
+fn sum_blocks<const FRESH: bool, const BLOCKS: usize>(
+    words: &[u32],
+    places: &[u32],
+    offset: usize,
+    sums: &mut [i16],
+) {
+    let Some(sums) = sums.as_chunks_mut::<LANES>().0.first_chunk_mut::<BLOCKS>() else { return };
+    let mut blocks = if FRESH { [[0i16; LANES]; BLOCKS] } else { *sums };
     for &place in places {
         let start = place as usize + offset;
         let Some(row) = words.get(start..start + BLOCKS * LANES / 2) else { continue };
@@ -40,15 +46,7 @@ fn sum_blocks<const BLOCKS: usize>(words: &[u32], places: &[u32], offset: usize,
             }
         }
     }
-    add_sums(sums, blocks.as_flattened());
-}
-
-/// Adds sums to sums.
-#[inline(always)]
-fn add_sums(scores: &mut [i16], sums: &[i16]) {
-    for (score, &sum) in scores.iter_mut().zip(sums) {
-        *score = score.saturating_add(sum);
-    }
+    *sums = blocks;
 }
 
 /// Asks for the line of memory that holds a word; where there is no such word nothing happens.
@@ -62,6 +60,46 @@ pub(crate) fn prefetch(words: &[u32], place: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (words, place);
+}
+
+/// Lists that are filled without branches, which would be mispredicted: a value is written to every list, and overwritten
+/// by the next where it does not count. (No iterator with a closure: see [`Work`].)
+pub(crate) struct Lists<'a, T, const N: usize> {
+    values: &'a mut [T],
+    /// Where each list ends.
+    ends: [usize; N],
+    /// So many more values there is room for, in every list.
+    room: usize,
+}
+
+impl<'a, T, const N: usize> Lists<'a, T, N> {
+    /// Lists that go on from `ends`, all in the same memory.
+    #[inline(always)]
+    pub(crate) fn new(values: &'a mut [T], ends: [usize; N]) -> Self {
+        let room = ends.iter().map(|&end| values.len().saturating_sub(end)).min().unwrap_or(0);
+        Lists { values, ends, room }
+    }
+
+    /// Where each list ends.
+    #[inline(always)]
+    pub(crate) fn ends(&self) -> [usize; N] {
+        self.ends
+    }
+
+    /// Adds a value to each list where it counts (1, else 0). Without room nothing is added.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, values: [(T, u32); N]) {
+        if self.room == 0 {
+            return;
+        }
+        self.room -= 1;
+        for (end, (value, counts)) in self.ends.iter_mut().zip(values) {
+            // SAFETY: at first `end + room` was the number of values at most, and `end` rises by one at most whenever
+            // `room` falls by one; `room` was not 0.
+            unsafe { *self.values.get_unchecked_mut(*end) = value };
+            *end += (counts & 1) as usize;
+        }
+    }
 }
 
 /// Which of eight words are `wanted`, as bits. With `AVX2` only where the processor has it.
@@ -94,6 +132,29 @@ pub(crate) fn matches<const AVX2: bool>(words: &[u32; 8], wanted: u32) -> u32 {
     }
     #[cfg(not(target_arch = "x86_64"))]
     matches_anywhere(words, wanted)
+}
+
+/// Which of eight scores are higher than `least`, as bits.
+#[inline(always)]
+pub(crate) fn higher(scores: &[f32; 8], least: f32) -> u8 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_mm_cmpgt_ps, _mm_loadu_ps, _mm_movemask_ps, _mm_set1_ps};
+        // SAFETY: every x86-64 processor has SSE, and both loads stay within the eight scores.
+        unsafe {
+            let least = _mm_set1_ps(least);
+            let low = _mm_movemask_ps(_mm_cmpgt_ps(_mm_loadu_ps(scores.as_ptr()), least));
+            let high = _mm_movemask_ps(_mm_cmpgt_ps(_mm_loadu_ps(scores.as_ptr().add(4)), least));
+            (low | high << 4) as u8
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    higher_anywhere(scores, least)
+}
+
+#[cfg(any(test, not(target_arch = "x86_64")))]
+fn higher_anywhere(scores: &[f32; 8], least: f32) -> u8 {
+    scores.iter().enumerate().fold(0, |bits, (i, &score)| bits | u8::from(score > least) << i)
 }
 
 #[cfg(any(test, not(target_arch = "x86_64")))]
@@ -151,21 +212,49 @@ mod tests {
         }
     }
 
+    #[test]
+    fn lists_hold_what_counts_and_nothing_is_written_where_there_is_no_room() {
+        let mut rng = crate::rng::Rng::new(5);
+        for n in [0, 1, 5, 40] {
+            let (mut memory, mut expected) = (vec![0u32; 2 * n], [Vec::new(), Vec::new()]);
+            let mut lists = Lists::new(&mut memory, [0, n]);
+            for i in 0..n as u32 {
+                let counts = [rng.below(2), rng.below(2)].map(|counts| counts as u32);
+                lists.push([(i, counts[0]), (i + 100, counts[1])]);
+                (0..2).filter(|&k| counts[k] == 1).for_each(|k| expected[k].push(i + 100 * k as u32));
+            }
+            let [first, second] = lists.ends();
+            assert_eq!([&memory[..first], &memory[n..second]], [&expected[0][..], &expected[1][..]]);
+            let mut lists = Lists::new(&mut memory, [0, n]);
+            (0..3 * n).for_each(|_| lists.push([(7, 1), (8, 1)]));
+            assert_eq!(lists.ends(), [n, 2 * n]);
+            assert_eq!(memory, [vec![7; n], vec![8; n]].concat());
+        }
+        let mut memory = [1u8];
+        let mut beyond = Lists::new(&mut memory, [2]);
+        beyond.push([(3, 1)]);
+        assert_eq!(beyond.ends(), [2]);
+    }
+
+    #[test]
+    fn higher_scores_are_found() {
+        for bits in 0..=255u8 {
+            for least in [f32::NEG_INFINITY, -0.5, 0.0, 3.0] {
+                let scores =
+                    std::array::from_fn(|i| if bits >> i & 1 == 1 { least.max(-9.0) + 0.25 } else { least });
+                assert_eq!(higher(&scores, least), bits);
+                assert_eq!(higher_anywhere(&scores, least), bits);
+            }
+        }
+        assert_eq!(higher(&[f32::NAN; 8], 0.0), 0);
+    }
+
     struct SumRows<'a>(&'a [u32], &'a [u32], &'a mut [i16]);
 
     impl Work for SumRows<'_> {
         #[inline(always)]
         fn run<const AVX2: bool>(self) {
-            sum_rows(self.0, self.1, self.2);
-        }
-    }
-
-    struct AddSums<'a>(&'a mut [i16], &'a [i16]);
-
-    impl Work for AddSums<'_> {
-        #[inline(always)]
-        fn run<const AVX2: bool>(self) {
-            add_sums(self.0, self.1);
+            sum_rows::<false>(self.0, self.1, self.2);
         }
     }
 
@@ -180,7 +269,7 @@ mod tests {
             let places = [0, 8, 1234, 77, 3000, 4000 - n as u32 / 2, 4001 - n as u32 / 2, u32::MAX];
             let (mut fast, mut portable) = (vec![5i16; n], vec![5i16; n]);
             with_avx2(SumRows(&words, &places, &mut fast));
-            sum_rows(&words, &places, &mut portable);
+            sum_rows::<false>(&words, &places, &mut portable);
             assert_eq!(fast, portable);
             // Of rows that are cut off, the parts that are there may count.
             if n_blocks <= MOST_BLOCKS {
@@ -188,10 +277,9 @@ mod tests {
                     |i: usize| places[..6].iter().fold(5i16, |sum, &at| sum + weights[at as usize * 2 + i]);
                 assert!(fast.iter().enumerate().all(|(i, &got)| got == sum(i)), "{n_blocks} blocks");
             }
-            let (mut doubled, before) = (fast.clone(), fast.clone());
-            with_avx2(AddSums(&mut doubled, &before));
-            add_sums(&mut fast, &before);
-            assert_eq!(doubled, fast);
+            let mut fresh = vec![7i16; n];
+            sum_rows::<true>(&words, &places, &mut fresh);
+            assert!(fresh.iter().zip(&fast).all(|(fresh, added)| fresh + 5 == *added), "{n_blocks} blocks");
         }
     }
 

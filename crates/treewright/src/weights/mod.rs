@@ -11,6 +11,8 @@ pub(crate) mod kernel;
 
 use std::sync::Arc;
 
+use kernel::Lists;
+
 /// Features of a bucket.
 const BUCKET: usize = 8;
 /// Words of a bucket: the fingerprints (0 = free), then the weights, or their places with their numbers.
@@ -23,8 +25,9 @@ const COUNT_BITS: u32 = 5;
 /// So many bits tell a place.
 const PLACE_BITS: u32 = 31 - COUNT_BITS;
 const MOST_PAIRS: usize = (1 << COUNT_BITS) - 1;
-/// So full is the table, in percent.
-const FULL: usize = 62;
+/// So full is the table, in percent: so little that one in sixty buckets is full, and what is not in it may be in the next,
+/// which was not fetched. (At 62 in hundred these are one in eight, and parsing takes a sixth longer.)
+const FULL: usize = 40;
 
 /// The numbers: owned after training, or a view of a mapped file.
 pub trait WordSource: Send + Sync + std::fmt::Debug {
@@ -88,7 +91,7 @@ impl Table {
         let n_features = features.clone().count();
         let row_words = row_words(n_columns);
         let is_row = |pairs: &[Pair]| {
-            pairs.len() > MOST_PAIRS || (n_columns >= kernel::LANES && pairs.len() * 8 >= n_columns)
+            pairs.len() > MOST_PAIRS || (n_columns >= kernel::LANES && pairs.len() * 16 >= n_columns)
         };
         let is_single = |pairs: &[Pair]| matches!(pairs, [(column, _)] if column >> 15 == 0);
         // Buckets, then rows, so that these stay aligned, then pairs.
@@ -183,21 +186,33 @@ impl Table {
         Wanted { bucket: bucket as u32, fingerprint: key.fingerprint }
     }
 
-    /// The place of a feature's weights, if it is there. The number of looks is bounded, so that a damaged table
-    /// without a free place cannot hang anyone.
+    /// The place of a feature's weights, if it is there.
     #[inline(always)]
     fn place<const AVX2: bool>(buckets: &[[u32; BUCKET_WORDS]], wanted: Wanted) -> (u32, bool) {
-        let mut at = wanted.bucket as usize;
-        for _ in 0..buckets.len() {
-            let Some(bucket) = buckets.get(at) else { break };
+        let Some(bucket) = buckets.get(wanted.bucket as usize) else { return (0, false) };
+        let (fingerprints, places) = bucket.split_at(BUCKET);
+        let fingerprints: &[u32; BUCKET] = fingerprints.first_chunk().expect("half a bucket");
+        let same = kernel::matches::<AVX2>(fingerprints, wanted.fingerprint);
+        // Nearly always the first bucket tells: buckets are filled from the front. (One branch, which is rarely taken.)
+        if (same == 0) & (fingerprints[BUCKET - 1] != 0) {
+            return Self::place_beyond(buckets, wanted);
+        }
+        (places[same.trailing_zeros() as usize % BUCKET], same != 0)
+    }
+
+    /// The same where the first bucket is full, and the feature not in it. The number of looks is bounded, so that a
+    /// damaged table without a free place cannot hang anyone.
+    #[inline(never)]
+    fn place_beyond(buckets: &[[u32; BUCKET_WORDS]], wanted: Wanted) -> (u32, bool) {
+        let (before, behind) = buckets.split_at(wanted.bucket as usize + 1);
+        for bucket in behind.iter().chain(before) {
             let (fingerprints, places) = bucket.split_at(BUCKET);
-            let fingerprints: &[u32; BUCKET] = fingerprints.first_chunk().expect("half a bucket");
-            let same = kernel::matches::<AVX2>(fingerprints, wanted.fingerprint);
-            // Nearly always the first bucket tells: buckets are filled from the front.
-            if same != 0 || fingerprints[BUCKET - 1] == 0 {
-                return (places[same.trailing_zeros() as usize % BUCKET], same != 0);
+            if let Some(i) = fingerprints.iter().position(|&fingerprint| fingerprint == wanted.fingerprint) {
+                return (places[i], true);
             }
-            at = if at + 1 == buckets.len() { 0 } else { at + 1 };
+            if fingerprints[BUCKET - 1] == 0 {
+                break;
+            }
         }
         (0, false)
     }
@@ -207,45 +222,43 @@ impl Table {
     #[inline(always)]
     pub(crate) fn find<const AVX2: bool>(&self, words: &[u32], wanted: &[Wanted], found: &mut Found) {
         let buckets = &words.as_chunks::<BUCKET_WORDS>().0[..self.n_buckets];
-        let mut ends = found.ends;
-        let [rows, pairs, singles] = &mut found.lists;
+        let mut lists = Lists::new(&mut found.places, found.ends);
         for &wanted in wanted {
             let (place, is_there) = Self::place::<AVX2>(buckets, wanted);
-            let is_single = place & SINGLE != 0;
-            let is_row = place as usize & MOST_PAIRS == 0;
-            let start = (place >> COUNT_BITS) as usize;
-            let is_elsewhere = is_there & !is_single;
+            // Numbers, 0 or 1: fewer instructions than truth values take.
+            let [is_there, is_single, is_row] =
+                [is_there, place & SINGLE != 0, place as usize & MOST_PAIRS == 0].map(u32::from);
+            let single = is_there & is_single;
+            let elsewhere = is_there ^ single;
+            let row = elsewhere & is_row;
+            let start = place >> COUNT_BITS;
             // The further lines of a row follow by themselves.
-            kernel::prefetch(words, if is_elsewhere { start } else { 0 });
-            rows[ends[ROWS]] = start as u32;
-            ends[ROWS] += usize::from(is_elsewhere & is_row);
-            pairs[ends[PAIRS]] = place;
-            ends[PAIRS] += usize::from(is_elsewhere & !is_row);
-            singles[ends[SINGLES]] = place & !SINGLE;
-            ends[SINGLES] += usize::from(is_there & is_single);
+            kernel::prefetch(words, (start & elsewhere.wrapping_neg()) as usize);
+            lists.push([(start, row), (place, elsewhere ^ row), (place, single)]);
         }
-        found.ends = ends;
+        found.ends = lists.ends();
     }
 
-    /// Adds the weights of what was found from `from` up to `to` to `sums`. `words` are all words. Sums that may leave 16
-    /// bits are to be `BOUNDED`, which takes longer: they stay at their end.
+    /// Adds the weights of what was found from `from` up to `to` to `sums`, which may be `FRESH`: then they are written,
+    /// whatever was there. `words` are all words. Sums that may leave 16 bits are to be `BOUNDED`, which takes longer:
+    /// they stay at their end.
     #[inline(always)]
-    pub(crate) fn sum<const BOUNDED: bool>(
+    pub(crate) fn sum<const FRESH: bool, const BOUNDED: bool>(
         words: &[u32],
         found: &Found,
         from: Ends,
         to: Ends,
         sums: &mut [i16],
     ) {
-        let list = |kind: usize| &found.lists[kind][from[kind]..to[kind]];
-        kernel::sum_rows(words, list(ROWS), sums);
+        let list = |kind: usize| &found.places[from[kind]..to[kind]];
+        kernel::sum_rows::<FRESH>(words, list(ROWS), sums);
         let mut add = |pair: u32| {
             let (column, weight) = unpack(pair);
             if let Some(sum) = sums.get_mut(usize::from(column)) {
                 *sum = if BOUNDED { sum.saturating_add(weight) } else { sum.wrapping_add(weight) };
             }
         };
-        list(SINGLES).iter().for_each(|&pair| add(pair));
+        list(SINGLES).iter().for_each(|&pair| add(pair & !SINGLE));
         for &place in list(PAIRS) {
             let start = (place >> COUNT_BITS) as usize;
             let pairs = words.get(start..start + (place as usize & MOST_PAIRS)).unwrap_or(&[]);
@@ -283,21 +296,21 @@ pub(crate) type Ends = [usize; 3];
 /// Where the weights of some features stand, by their kinds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
-    lists: [Vec<u32>; 3],
-    /// So much of each list counts.
+    /// A list for each kind, one behind the other.
+    places: Vec<u32>,
+    /// Where each list ends by now.
     pub(crate) ends: Ends,
 }
 
 impl Found {
-    /// Begins anew, with room for so many features.
+    /// Begins anew, with room for so many features. Gives where the lists begin.
     #[inline(always)]
-    pub(crate) fn start(&mut self, most: usize) {
-        self.ends = Ends::default();
-        for list in &mut self.lists {
-            if list.len() < most {
-                list.resize(most, 0);
-            }
+    pub(crate) fn start(&mut self, most: usize) -> Ends {
+        if self.places.len() < 3 * most {
+            self.places.resize(3 * most, 0);
         }
+        self.ends = [0, most, 2 * most];
+        self.ends
     }
 }
 
@@ -340,10 +353,10 @@ mod tests {
                 let keys = wanted.iter().map(|(key, _)| *key).chain([unknown]);
                 let wanted_keys: Vec<Wanted> = keys.map(|key| table.want(words, key)).collect();
                 let mut found = Found::default();
-                found.start(wanted_keys.len());
+                let starts = found.start(wanted_keys.len());
                 table.find::<false>(words, &wanted_keys, &mut found);
                 let mut sums = vec![0i16; table.n_sums()];
-                Table::sum::<true>(words, &found, Ends::default(), found.ends, &mut sums);
+                Table::sum::<false, true>(words, &found, starts, found.ends, &mut sums);
                 let mut expected = vec![0i16; table.n_sums()];
                 for (column, weight) in wanted.iter().flat_map(|(_, pairs)| pairs) {
                     expected[usize::from(*column)] += weight;
