@@ -4,6 +4,7 @@ mod commands;
 mod io;
 mod models;
 mod recipes;
+mod workers;
 
 use std::process::ExitCode;
 

@@ -76,6 +76,25 @@ fn the_number_of_threads_does_not_show() {
     assert_eq!(one, stdout(&["parse", "--model", model(), "--jobs", "3"], &text));
 }
 
+/// Beyond the first batch, and behind what can be written.
+#[test]
+fn what_cannot_be_written_is_told_by_its_number() {
+    let block =
+        |i: usize| format!("1\t{}\t_\tNOUN\tNN\t_\t0\troot\t_\t_\n\n", if i == 70 { "a b" } else { "dog" });
+    let input: String = (1..=100).map(block).collect();
+    for format in ["ptb", "discbracket", "export"] {
+        for jobs in ["1", "3"] {
+            let flags = ["parse", "--as", "constituents", "--from", "conllu", "--to", format, "--jobs", jobs];
+            let output = run(&flags, &input);
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(!output.status.success() && errors.contains("sentence 70: "), "{format}: {errors}");
+            let written = String::from_utf8_lossy(&output.stdout);
+            let n_written = written.matches("dog").count();
+            assert_eq!(n_written, 69, "{format}, {jobs} jobs: {written}");
+        }
+    }
+}
+
 #[test]
 fn documents_keep_their_ids() {
     let documents = "{\"id\": 7, \"text\": \"He ran. She ran.\"}\n{\"id\": 8, \"text\": \"\"}\n";

@@ -2,7 +2,6 @@
 
 use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::process::ExitCode;
-use std::sync::mpsc;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
@@ -14,7 +13,7 @@ use treewright::treebank::{self, Entry, Format, ReadOptions, Recognised, WriteOp
 use treewright::{Code, Error, Result, draw};
 
 use crate::io::{Output, Progress, ReadArgs, Skipping, open_raw};
-use crate::models;
+use crate::{models, workers};
 
 /// Parse text, tokens or treebanks with a trained model; trees in the input are ignored
 #[derive(Args)]
@@ -163,6 +162,37 @@ enum Document {
     Row(String),
 }
 
+/// A batch that was parsed.
+struct Parsed {
+    trees: Trees,
+    n_sentences: usize,
+    n_tokens: usize,
+    /// The time it took.
+    seconds: f64,
+}
+
+/// The trees of a batch.
+enum Trees {
+    Entries(Vec<Vec<Entry>>, Option<Document>),
+    /// As they are written: so much that was written the thread that parsed does best, which has them at hand.
+    Text {
+        text: Vec<u8>,
+        n_entries: usize,
+        /// What could not be written behind that, with its number in the batch.
+        error: Option<Error>,
+    },
+}
+
+impl Trees {
+    /// Written at once, if a format is given.
+    fn of(entries: Vec<Vec<Entry>>, document: Option<Document>, format: Option<Format>) -> Self {
+        let Some(format) = format else { return Trees::Entries(entries, document) };
+        let mut text = Vec::new();
+        let error = write_all(entries.iter().flatten(), format, &mut text).err();
+        Trees::Text { text, n_entries: entries.iter().map(Vec::len).sum(), error }
+    }
+}
+
 pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     let started = Instant::now();
     let pipeline = models::open(args.model.as_deref())?;
@@ -182,52 +212,33 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     let parsing = Instant::now();
     let progress = args.read.progress(&args.files);
     let tagging = if args.retag { Tagging::Always } else { Tagging::Missing };
-    // Batches go round the workers in turn and come back in the same turn: order without a queue that can grow.
-    std::thread::scope(|scope| -> Result<()> {
-        let workers: Vec<_> = (0..jobs)
-            .map(|_| {
-                let (to_worker, work) = mpsc::sync_channel::<Batch>(2);
-                let (done, from_worker) = mpsc::sync_channel::<(Vec<Vec<Entry>>, Option<Document>, f64)>(2);
-                let close_calls = if args.first_tags { 0 } else { analyser.close_calls };
-                let mut worker = analyser.worker(search, tagging).with_close_calls(close_calls);
-                scope.spawn(move || {
-                    for batch in work {
-                        let started = Instant::now();
-                        let entries = batch.entries.into_iter();
-                        let parsed =
-                            entries.map(|entry| parse_entry(&mut worker, entry, args.k_best)).collect();
-                        if done.send((parsed, batch.document, started.elapsed().as_secs_f64())).is_err() {
-                            break;
-                        }
-                    }
-                });
-                (to_worker, from_worker)
-            })
-            .collect();
-        let (mut sent, mut received) = (0usize, 0usize);
-        let mut receive = |received: &mut usize| -> Result<()> {
-            let (parsed, document, seconds) = workers[*received % jobs].1.recv().expect("the worker answers");
-            *received += 1;
+    let by_workers = sink.format_for_workers();
+    let worker = || {
+        let close_calls = if args.first_tags { 0 } else { analyser.close_calls };
+        let mut worker = analyser.worker(search, tagging).with_close_calls(close_calls);
+        move |batch: Batch| {
+            let started = Instant::now();
+            let entries = batch.entries.into_iter();
+            let entries: Vec<Vec<Entry>> =
+                entries.map(|entry| parse_entry(&mut worker, entry, args.k_best)).collect();
+            let seconds = started.elapsed().as_secs_f64();
+            let n_tokens = entries.iter().map(|entries| entries[0].sentence.len()).sum();
+            let n_sentences = entries.len();
+            Parsed { trees: Trees::of(entries, batch.document, by_workers), n_sentences, n_tokens, seconds }
+        }
+    };
+    let mut input = Input { args, pipeline: &pipeline, segmenter: None, analyser: &analyser, warned: false };
+    workers::in_order(
+        jobs,
+        worker,
+        |send| args.files.iter().try_for_each(|path| input.read(path, &progress, &mut skipping, send)),
+        |Parsed { trees, n_sentences, n_tokens, seconds }| {
             totals.seconds += seconds;
-            totals.sentences += parsed.len();
-            totals.tokens += parsed.iter().map(|entries| entries[0].sentence.len()).sum::<usize>();
-            sink.write(&parsed, document)
-        };
-        let mut send = |batch: Batch| -> Result<()> {
-            workers[sent % jobs].0.send(batch).expect("the worker waits for work");
-            sent += 1;
-            if sent - received >= 2 * jobs { receive(&mut received) } else { Ok(()) }
-        };
-        let mut input =
-            Input { args, pipeline: &pipeline, segmenter: None, analyser: &analyser, warned: false };
-        for path in &args.files {
-            input.read(path, &progress, &mut skipping, &mut send)?;
-        }
-        while received < sent {
-            receive(&mut received)?;
-        }
-        Ok(())
-    })?;
+            totals.sentences += n_sentences;
+            totals.tokens += n_tokens;
+            sink.write(trees)
+        },
+    )?;
     progress.clear();
     sink.finish()?;
     drop(sink);
@@ -392,9 +403,22 @@ fn default_format(parser: Option<&Parser>) -> Format {
 
 /// Where trees go.
 enum Sink<'a> {
+    /// A file that is a sequence of trees.
+    Sequence {
+        output: &'a mut Output,
+        format: Format,
+        n_entries: usize,
+    },
     Treebank(Box<dyn Writer + 'a>),
-    Drawing { output: &'a mut Output, options: draw::TerminalOptions, n_drawn: usize },
-    Documents { output: &'a mut Output, format: Format },
+    Drawing {
+        output: &'a mut Output,
+        options: draw::TerminalOptions,
+        n_drawn: usize,
+    },
+    Documents {
+        output: &'a mut Output,
+        format: Format,
+    },
 }
 
 impl<'a> Sink<'a> {
@@ -422,12 +446,40 @@ impl<'a> Sink<'a> {
             return Ok(Sink::Drawing { output, options, n_drawn: 0 });
         }
         let gzip = path.is_some_and(|path| path.ends_with(".gz"));
+        if format.is_sequence() && !gzip {
+            return Ok(Sink::Sequence { output, format, n_entries: 0 });
+        }
         let options = WriteOptions { gzip, tagged: args.read.tagged, ..WriteOptions::default() };
         Ok(Sink::Treebank(treebank::writer(format, output, &options)?))
     }
 
-    fn write(&mut self, parsed: &[Vec<Entry>], document: Option<Document>) -> Result<()> {
+    /// What the workers are to write trees as, if they are.
+    fn format_for_workers(&self) -> Option<Format> {
         match self {
+            Sink::Sequence { format, .. } => Some(*format),
+            Sink::Treebank(_) | Sink::Drawing { .. } | Sink::Documents { .. } => None,
+        }
+    }
+
+    fn write(&mut self, trees: Trees) -> Result<()> {
+        match (self, trees) {
+            (Sink::Sequence { output, n_entries, .. }, Trees::Text { text, n_entries: more, error }) => {
+                output.write_all(&text)?;
+                if let Some(error) = error {
+                    let sentence = error.location.sentence;
+                    return Err(error.in_sentence(*n_entries + sentence));
+                }
+                *n_entries += more;
+                Ok(())
+            }
+            (sink, Trees::Entries(entries, document)) => sink.write_entries(&entries, document),
+            _ => unreachable!("workers write for sequences alone"),
+        }
+    }
+
+    fn write_entries(&mut self, parsed: &[Vec<Entry>], document: Option<Document>) -> Result<()> {
+        match self {
+            Sink::Sequence { .. } => unreachable!("workers write for sequences"),
             Sink::Treebank(writer) => parsed.iter().flatten().try_for_each(|entry| writer.write(entry)),
             Sink::Drawing { output, options, n_drawn } => {
                 for entry in parsed.iter().flatten().filter(|entry| entry.tree.is_some()) {
@@ -473,7 +525,7 @@ impl<'a> Sink<'a> {
     fn finish(&mut self) -> Result<()> {
         match self {
             Sink::Treebank(writer) => writer.finish(),
-            Sink::Drawing { .. } | Sink::Documents { .. } => Ok(()),
+            Sink::Sequence { .. } | Sink::Drawing { .. } | Sink::Documents { .. } => Ok(()),
         }
     }
 }
@@ -481,11 +533,20 @@ impl<'a> Sink<'a> {
 /// One tree as text.
 fn as_text(entry: &Entry, format: Format) -> Result<String> {
     let mut bytes = Vec::new();
-    let mut writer = treebank::writer(format, &mut bytes, &WriteOptions::default())?;
-    writer.write(entry)?;
-    writer.finish()?;
-    drop(writer);
+    write_all([entry].into_iter(), format, &mut bytes)?;
     Ok(String::from_utf8(bytes).expect("formats write UTF-8"))
+}
+
+/// Writes trees; those before one that cannot be written are there all the same.
+fn write_all<'a>(entries: impl Iterator<Item = &'a Entry>, format: Format, out: &mut Vec<u8>) -> Result<()> {
+    let mut writer = treebank::writer(format, out, &WriteOptions::default())?;
+    for entry in entries {
+        if let Err(error) = writer.write(entry) {
+            writer.finish()?;
+            return Err(error);
+        }
+    }
+    writer.finish()
 }
 
 #[derive(Default)]

@@ -53,6 +53,18 @@ const UPOS: [&[u8]; 18] = [
 ];
 
 impl Format {
+    /// Is a file of this format nothing but its sentences, one after the other? Then several files put together are one,
+    /// too.
+    pub fn is_sequence(self) -> bool {
+        match self {
+            Format::Conllu | Format::Conllx | Format::Ptb | Format::Discbracket | Format::Json => true,
+            // Sentences are numbered, or something stands around them.
+            Format::Export | Format::Tigerxml | Format::Alpino => false,
+            // A byte order mark in the first word is written twice.
+            Format::Text | Format::Tokens => false,
+        }
+    }
+
     /// All names, separated by spaces.
     pub fn names() -> String {
         Format::ALL.iter().map(|format| format.as_str()).collect::<Vec<_>>().join(" ")

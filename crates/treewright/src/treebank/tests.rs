@@ -55,6 +55,29 @@ fn samples_survive_json_and_gzip() {
 }
 
 #[test]
+fn sequences_are_the_texts_of_their_parts() {
+    let dependencies = sample(SAMPLES[0].1);
+    let constituents: Vec<Entry> = read(
+        Format::Discbracket,
+        b"(S (A 0=a) (B 1=b))\n(S (A 1=a) (B 0=b) (C 2=c))\n(S 0=d)\n".repeat(2).as_slice(),
+    )
+    .into_iter()
+    .collect::<Result<_>>()
+    .expect("valid");
+    let flat = &constituents[..1];
+    let options = WriteOptions::default();
+    for &format in Format::ALL.iter().filter(|format| format.is_sequence()) {
+        let entries = match format {
+            Format::Conllu | Format::Conllx | Format::Json => &dependencies[..],
+            Format::Ptb => &[flat, flat, flat].concat(),
+            _ => &constituents[..],
+        };
+        let parts: Vec<u8> = entries.chunks(2).flat_map(|part| write(format, part, &options)).collect();
+        assert!(entries.len() > 2 && parts == write(format, entries, &options), "{format}");
+    }
+}
+
+#[test]
 fn text_written_is_the_text_of_the_comment() {
     let entries = sample(SAMPLES[0].1);
     let lines = write(Format::Text, &entries, &WriteOptions::default());
