@@ -6,13 +6,14 @@ use std::sync::{Mutex, mpsc};
 use treewright::Result;
 
 /// For each thread so much work is under way at most: enough that no thread waits for another, and memory stays bounded.
-const UNDER_WAY: usize = 4;
+const UNDER_WAY: usize = 8;
 
 /// Has `jobs` threads do the work that `feed` gives, whoever is free, and gives the results to `take` in the order of the
 /// work. `worker` makes what a thread works with.
 ///
 /// # Errors
-/// The first error of `feed` or `take`; then work that was not begun is left undone.
+/// The first error of `take`, then work that was not begun is left undone; or that of `feed`, behind the results of what it
+/// gave before.
 pub fn in_order<T: Send, R: Send, W: FnMut(T) -> R + Send>(
     jobs: usize,
     worker: impl Fn() -> W,
@@ -40,9 +41,17 @@ pub fn in_order<T: Send, R: Send, W: FnMut(T) -> R + Send>(
         // What came too early: the next result to take is the first.
         let mut early: VecDeque<Option<R>> = VecDeque::new();
         let (mut given, mut taken) = (0, 0);
-        let mut wait_until_under_way = |most: usize, given: usize| -> Result<()> {
-            while given - taken > most {
-                let (number, result) = results.recv().expect("a worker answers");
+        // Takes what is done, and waits until no more than `most` is under way.
+        let mut take_results = |given: usize, most: usize| -> Result<()> {
+            loop {
+                let next = if given - taken > most {
+                    results.recv().expect("a worker answers")
+                } else if let Ok(next) = results.try_recv() {
+                    next
+                } else {
+                    return Ok(());
+                };
+                let (number, result) = next;
                 let place = number - taken;
                 if early.len() <= place {
                     early.resize_with(place + 1, || None);
@@ -53,14 +62,17 @@ pub fn in_order<T: Send, R: Send, W: FnMut(T) -> R + Send>(
                     taken += 1;
                 }
             }
-            Ok(())
         };
-        feed(&mut |item| {
+        let mut is_stopped = false;
+        let fed = feed(&mut |item| {
             give.send((given, item)).expect("the workers wait for work");
             given += 1;
-            wait_until_under_way(UNDER_WAY * jobs - 1, given)
-        })?;
-        wait_until_under_way(0, given)
+            take_results(given, UNDER_WAY * jobs - 1).inspect_err(|_| is_stopped = true)
+        });
+        if !is_stopped {
+            take_results(given, 0)?;
+        }
+        fed
     })
 }
 
@@ -117,7 +129,13 @@ mod tests {
             n
         };
         assert_eq!([taken(1), taken(50)], [1, 50]);
-        let fed = in_order(3, || |i: u64| i, |give| give(1).and(Err(error())), |_| Ok(()));
-        assert_eq!(fed.expect_err("fed one").code, Code::Io);
+        let mut taken = Vec::new();
+        let take = |i| {
+            taken.push(i);
+            Ok(())
+        };
+        let fed = in_order(3, || |i: u64| i, |give| (0..3).try_for_each(give).and(Err(error())), take);
+        assert_eq!(fed.expect_err("fed three").code, Code::Io);
+        assert_eq!(taken, [0, 1, 2], "what was given is done");
     }
 }

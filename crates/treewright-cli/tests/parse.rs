@@ -95,6 +95,35 @@ fn what_cannot_be_written_is_told_by_its_number() {
     }
 }
 
+/// Threads read what they parse: their errors must have the lines and numbers of the whole file.
+#[test]
+fn bad_sentences_are_skipped_or_end_it_with_their_lines_and_numbers() {
+    // Enough for several portions; every sentence has three lines.
+    let block = |i: usize| {
+        format!(
+            "# sent_id = {i}\n1\tdog\t_\tNOUN\tNN\t_\t{}\troot\t_\t_\n\n",
+            if i % 1500 == 0 { "x" } else { "0" }
+        )
+    };
+    let input: String = (1..=4000).map(block).collect();
+    let expected = |i: usize| format!("stdin:{}:19: sentence {i}: the head is \"x\"", 3 * i - 1);
+    for jobs in ["1", "3"] {
+        let skip = run(&["parse", "--model", model(), "--on-error", "skip", "--jobs", jobs], &input);
+        let errors = String::from_utf8_lossy(&skip.stderr);
+        assert!([1500, 3000].iter().all(|&i| errors.contains(&expected(i))), "{errors}");
+        assert!(errors.contains("2 sentences were skipped") && skip.status.code() == Some(1), "{errors}");
+        assert_eq!(String::from_utf8_lossy(&skip.stdout).matches("sent_id").count(), 3998);
+        let fail = run(&["parse", "--model", model(), "--jobs", jobs], &input);
+        let errors = String::from_utf8_lossy(&fail.stderr);
+        assert!(errors.contains(&expected(1500)) && !errors.contains("sentence 3000"), "{errors}");
+        assert_eq!(String::from_utf8_lossy(&fail.stdout).matches("sent_id").count(), 1499);
+    }
+    for empty in ["", "\n\n", "\n \n"] {
+        let output = run(&["parse", "--model", model(), "--from", "conllu"], empty);
+        assert!(String::from_utf8_lossy(&output.stderr).contains("the input is empty"));
+    }
+}
+
 #[test]
 fn documents_keep_their_ids() {
     let documents = "{\"id\": 7, \"text\": \"He ran. She ran.\"}\n{\"id\": 8, \"text\": \"\"}\n";

@@ -1,7 +1,9 @@
 //! `treewright parse`: raw text, tokens, or words and tags, to trees.
 
+use std::cell::{Cell, RefCell};
 use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
@@ -9,10 +11,12 @@ use serde_json::Value;
 use treewright::parser::{Parser, Search, TreeKind};
 use treewright::pipeline::{Analyser, AnalyserWorker, Pipeline, Tagging};
 use treewright::segment::{Lines, SegmentOptions, Segmenter};
-use treewright::treebank::{self, Entry, Format, ReadOptions, Recognised, WriteOptions, Writer};
+use treewright::treebank::{
+    self, Entry, Format, Portion, Portions, ReadOptions, Recognised, WriteOptions, Writer,
+};
 use treewright::{Code, Error, Result, draw};
 
-use crate::io::{Output, Progress, ReadArgs, Skipping, open_raw};
+use crate::io::{OnError, Output, Progress, ReadArgs, Skipping, open_raw};
 use crate::{models, workers};
 
 /// Parse text, tokens or treebanks with a trained model; trees in the input are ignored
@@ -148,11 +152,19 @@ impl ParseArgs {
 /// Sentences that go to a thread together: enough to make the hand-over cheap, few enough to bound memory.
 const BATCH: usize = 64;
 
-/// Work for a thread: some sentences, or all of one document.
-#[derive(Default)]
-struct Batch {
-    entries: Vec<Entry>,
-    document: Option<Document>,
+/// So many bytes that a thread reads itself go to it together.
+const PORTION: usize = 1 << 16;
+
+/// Work for a thread.
+enum Batch {
+    /// Sentences.
+    Sentences(Vec<Entry>),
+    /// All sentences of one document.
+    Document(Vec<Entry>, Document),
+    /// What is still to be read.
+    Unread(Portion, Format, Arc<ReadOptions>),
+    /// No more portions of this file come.
+    EndOfFile(Arc<ReadOptions>),
 }
 
 /// A document of a corpus, without its text.
@@ -169,6 +181,47 @@ struct Parsed {
     n_tokens: usize,
     /// The time it took.
     seconds: f64,
+    /// What a thread read itself.
+    read: Option<Read>,
+}
+
+/// What came of a portion.
+#[derive(Default)]
+struct Read {
+    /// Errors and sentences.
+    n_items: usize,
+    errors: Vec<Error>,
+    has_sentence_without_tags: bool,
+    /// The file, if this is its end.
+    ends: Option<Arc<ReadOptions>>,
+}
+
+impl Read {
+    /// Reads a portion, up to its first error if that is to be the end.
+    fn portion(
+        portion: &Portion,
+        format: Format,
+        options: &ReadOptions,
+        on_error: OnError,
+    ) -> (Vec<Entry>, Self) {
+        let (mut entries, mut read) = (Vec::new(), Read::default());
+        for item in portion.read(format, options) {
+            read.n_items += 1;
+            match item {
+                Ok(entry) => {
+                    read.has_sentence_without_tags |= !has_tags(&entry);
+                    entries.push(entry);
+                }
+                Err(error) => {
+                    read.errors.push(error);
+                    if on_error == OnError::Fail {
+                        break;
+                    }
+                }
+            }
+        }
+        (entries, read)
+    }
 }
 
 /// The trees of a batch.
@@ -207,7 +260,6 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
         args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1);
     let mut output = Output::create(args.output.as_deref())?;
     let mut sink = Sink::new(args, &analyser, &mut output)?;
-    let mut skipping = Skipping::new(args.read.on_error);
     let mut totals = Totals::default();
     let parsing = Instant::now();
     let progress = args.read.progress(&args.files);
@@ -217,26 +269,63 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
         let close_calls = if args.first_tags { 0 } else { analyser.close_calls };
         let mut worker = analyser.worker(search, tagging).with_close_calls(close_calls);
         move |batch: Batch| {
+            let (entries, document, read) = match batch {
+                Batch::Sentences(entries) => (entries, None, None),
+                Batch::Document(entries, document) => (entries, Some(document), None),
+                Batch::Unread(portion, format, options) => {
+                    let (entries, read) = Read::portion(&portion, format, &options, args.read.on_error);
+                    (entries, None, Some(read))
+                }
+                Batch::EndOfFile(options) => {
+                    (Vec::new(), None, Some(Read { ends: Some(options), ..Read::default() }))
+                }
+            };
             let started = Instant::now();
-            let entries = batch.entries.into_iter();
-            let entries: Vec<Vec<Entry>> =
-                entries.map(|entry| parse_entry(&mut worker, entry, args.k_best)).collect();
+            let parse = |entry| parse_entry(&mut worker, entry, args.k_best);
+            let entries: Vec<Vec<Entry>> = entries.into_iter().map(parse).collect();
             let seconds = started.elapsed().as_secs_f64();
             let n_tokens = entries.iter().map(|entries| entries[0].sentence.len()).sum();
             let n_sentences = entries.len();
-            Parsed { trees: Trees::of(entries, batch.document, by_workers), n_sentences, n_tokens, seconds }
+            Parsed { trees: Trees::of(entries, document, by_workers), n_sentences, n_tokens, seconds, read }
         }
     };
-    let mut input = Input { args, pipeline: &pipeline, segmenter: None, analyser: &analyser, warned: false };
+    let skipping = RefCell::new(Skipping::new(args.read.on_error));
+    let without_tags = WithoutTags::new(args, &analyser);
+    let mut input = Input {
+        args,
+        pipeline: &pipeline,
+        segmenter: None,
+        progress: &progress,
+        skipping: &skipping,
+        without_tags: &without_tags,
+    };
+    let mut n_items_of_file = 0;
     workers::in_order(
         jobs,
         worker,
-        |send| args.files.iter().try_for_each(|path| input.read(path, &progress, &mut skipping, send)),
-        |Parsed { trees, n_sentences, n_tokens, seconds }| {
+        |send| args.files.iter().try_for_each(|path| input.read(path, send)),
+        |Parsed { trees, n_sentences, n_tokens, seconds, read }| {
             totals.seconds += seconds;
             totals.sentences += n_sentences;
             totals.tokens += n_tokens;
-            sink.write(trees)
+            sink.write(trees)?;
+            let Some(read) = read else { return Ok(()) };
+            if read.has_sentence_without_tags {
+                without_tags.warn();
+            }
+            for error in read.errors {
+                let sentence = n_items_of_file + error.location.sentence;
+                skipping.borrow_mut().accept(Err::<(), _>(error.in_sentence(sentence)))?;
+            }
+            n_items_of_file += read.n_items;
+            match read.ends {
+                Some(options) if n_items_of_file == 0 => Err(treebank::empty_input().in_file(&options.file)),
+                Some(_) => {
+                    n_items_of_file = 0;
+                    Ok(())
+                }
+                None => Ok(()),
+            }
         },
     )?;
     progress.clear();
@@ -244,7 +333,7 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     drop(sink);
     output.finish()?;
     totals.report(args, jobs, loading, parsing.elapsed().as_secs_f64())?;
-    Ok(skipping.report())
+    Ok(skipping.into_inner().report())
 }
 
 /// Where sentences come from.
@@ -253,35 +342,60 @@ struct Input<'a> {
     pipeline: &'a Pipeline,
     /// Loaded when raw text comes.
     segmenter: Option<Segmenter>,
-    analyser: &'a Analyser,
-    warned: bool,
+    progress: &'a Progress,
+    skipping: &'a RefCell<Skipping>,
+    without_tags: &'a WithoutTags,
 }
 
 impl Input<'_> {
-    fn read(
-        &mut self,
-        path: &str,
-        progress: &Progress,
-        skipping: &mut Skipping,
-        send: &mut dyn FnMut(Batch) -> Result<()>,
-    ) -> Result<()> {
+    fn read(&mut self, path: &str, send: &mut dyn FnMut(Batch) -> Result<()>) -> Result<()> {
         let args = self.args;
         let in_documents = args.text_column.is_some() || args.jsonl_field.is_some();
         let text = Some(Format::Text);
         let options = ReadOptions { fallback: text, ..args.read.options(path) };
         let options = if in_documents { ReadOptions { format: text, ..options } } else { options };
         let Recognised { format, source, .. } =
-            treebank::recognise(progress.watch(open_raw(path)?), &options)?;
-        let mut batch = Batch::default();
-        let mut add = |entry: Entry, batch: &mut Batch| -> Result<()> {
-            batch.entries.push(entry);
-            if batch.entries.len() == BATCH { send(std::mem::take(batch)) } else { Ok(()) }
+            treebank::recognise(self.progress.watch(open_raw(path)?), &options)?;
+        if format.has_blank_lines() {
+            let options = Arc::new(options);
+            for portion in Portions::new(source, PORTION) {
+                let portion = portion.map_err(|error| error.in_file(&options.file))?;
+                send(Batch::Unread(portion, format, options.clone()))?;
+            }
+            return send(Batch::EndOfFile(options));
+        }
+        let mut batch = Vec::new();
+        let read = self.read_sentences(format, source, &options, &mut batch, send);
+        if !batch.is_empty() {
+            send(Batch::Sentences(batch))?;
+        }
+        read
+    }
+
+    /// Sends what is read in batches; what is left of the last stays in `batch`, though there be an error.
+    fn read_sentences(
+        &mut self,
+        format: Format,
+        source: impl std::io::Read + Send,
+        options: &ReadOptions,
+        batch: &mut Vec<Entry>,
+        send: &mut dyn FnMut(Batch) -> Result<()>,
+    ) -> Result<()> {
+        let args = self.args;
+        let in_documents = args.text_column.is_some() || args.jsonl_field.is_some();
+        let mut add = |entry: Entry, batch: &mut Vec<Entry>| -> Result<()> {
+            batch.push(entry);
+            if batch.len() == BATCH { send(Batch::Sentences(std::mem::take(batch))) } else { Ok(()) }
         };
         if format != Format::Text {
-            for item in treebank::reader(format, source, &options) {
-                if let Some(entry) = skipping.accept(item)? {
-                    self.warn_without_tags(&entry);
-                    add(entry, &mut batch)?;
+            for item in treebank::reader(format, source, options) {
+                // Not borrowed while the entry is sent, for then results are taken.
+                let accepted = self.skipping.borrow_mut().accept(item)?;
+                if let Some(entry) = accepted {
+                    if !has_tags(&entry) {
+                        self.without_tags.warn();
+                    }
+                    add(entry, batch)?;
                 }
             }
         } else {
@@ -305,10 +419,10 @@ impl Input<'_> {
             }
             for sentence in segmenter.read(source, &cut) {
                 let sentence = sentence.map_err(|error| error.in_file(&options.file))?;
-                add(Entry { sentence, tree: None }, &mut batch)?;
+                add(Entry { sentence, tree: None }, batch)?;
             }
         }
-        if batch.entries.is_empty() { Ok(()) } else { send(batch) }
+        Ok(())
     }
 
     /// One document a line, each a batch of its own.
@@ -355,20 +469,31 @@ impl Input<'_> {
             };
             let sentences = segmenter.segment(&text, cut).sentences.into_iter();
             let entries = sentences.map(|sentence| Entry { sentence, tree: None }).collect();
-            send(Batch { entries, document: Some(document) })?;
+            send(Batch::Document(entries, document))?;
         }
         Ok(())
     }
+}
 
-    /// A parser that was trained with tags does badly without: the user should know.
-    fn warn_without_tags(&mut self, entry: &Entry) {
-        let has_tags =
-            || entry.sentence.tokens.iter().any(|token| !token.tag.is_empty() || !token.xpos.is_empty());
-        if !self.warned && self.analyser.tagger.is_none() && !has_tags() && !self.args.read.quiet {
+/// A parser that was trained with tags does badly without: the user should know, once.
+struct WithoutTags {
+    is_due: Cell<bool>,
+}
+
+impl WithoutTags {
+    fn new(args: &ParseArgs, analyser: &Analyser) -> Self {
+        WithoutTags { is_due: Cell::new(analyser.tagger.is_none() && !args.read.quiet) }
+    }
+
+    fn warn(&self) {
+        if self.is_due.replace(false) {
             eprintln!("note: the input has no tags and the model has no tagger; the trees will be poor");
-            self.warned = true;
         }
     }
+}
+
+fn has_tags(entry: &Entry) -> bool {
+    entry.sentence.tokens.iter().any(|token| !token.tag.is_empty() || !token.xpos.is_empty())
 }
 
 /// The entry with the parser's trees instead of its own: one entry per parse wanted.

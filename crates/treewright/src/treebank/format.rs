@@ -65,6 +65,11 @@ impl Format {
         }
     }
 
+    /// Do blank lines end its sentences, so that it can be cut into [`super::Portions`]?
+    pub fn has_blank_lines(self) -> bool {
+        matches!(self, Format::Conllu | Format::Conllx)
+    }
+
     /// All names, separated by spaces.
     pub fn names() -> String {
         Format::ALL.iter().map(|format| format.as_str()).collect::<Vec<_>>().join(" ")

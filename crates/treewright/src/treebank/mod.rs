@@ -32,6 +32,7 @@ mod gzip;
 mod json;
 pub mod lines;
 mod losses;
+mod portions;
 #[cfg(test)]
 mod random;
 mod tigerxml;
@@ -47,6 +48,7 @@ pub use discbracket::{DiscbracketReader, DiscbracketWriter};
 pub use export::{ExportReader, ExportWriter};
 pub use format::Format;
 pub use json::{JsonReader, JsonWriter};
+pub use portions::{Portion, Portions};
 pub use tigerxml::{TigerReader, TigerWriter};
 pub use tokens::{TokensReader, TokensWriter, tokenize};
 
@@ -173,7 +175,16 @@ pub fn reader<'a>(
     source: impl Read + Send + 'a,
     options: &ReadOptions,
 ) -> Box<dyn Reader + Send + 'a> {
-    let inner: Box<dyn Reader + Send + 'a> = match format {
+    let inner = plain_reader(format, source, options);
+    Box::new(Numbered { inner, file: options.file.clone(), n_sentences: 0 })
+}
+
+fn plain_reader<'a>(
+    format: Format,
+    source: impl Read + Send + 'a,
+    options: &ReadOptions,
+) -> Box<dyn Reader + Send + 'a> {
+    match format {
         Format::Conllu => Box::new(ConlluReader::new(source, options)),
         Format::Conllx => Box::new(ConlluReader::conllx(source, options)),
         Format::Ptb => Box::new(PennReader::new(source, options)),
@@ -184,8 +195,7 @@ pub fn reader<'a>(
         Format::Json => Box::new(JsonReader::new(source, options)),
         Format::Text => Box::new(TokensReader::text(source, options)),
         Format::Tokens => Box::new(TokensReader::new(source, options)),
-    };
-    Box::new(Numbered { inner, file: options.file.clone(), n_sentences: 0 })
+    }
 }
 
 /// Writes a format. Small writes are gathered; `finish` flushes, so call it.
@@ -224,7 +234,8 @@ fn plain_writer<'a>(
     }
 }
 
-fn empty_input() -> Error {
+/// An input without a sentence.
+pub fn empty_input() -> Error {
     Error::new(Code::EmptyInput, 1, 1, "the input is empty; expected at least one sentence")
 }
 

@@ -231,6 +231,82 @@ fn the_page_on_formats_names_every_format_and_every_code() {
     }
 }
 
+/// Portions hold what the whole holds: sentences, errors, their lines and numbers.
+fn check_portions(format: Format, text: &[u8], size: usize) {
+    let options = named("a file");
+    let mut n_items = 0;
+    let mut items = Vec::new();
+    for portion in Portions::new(text, size) {
+        let read: Vec<Result<Entry>> =
+            portion.expect("memory does not fail").read(format, &options).collect();
+        let number = |error: Error| {
+            let sentence = n_items + error.location.sentence;
+            error.in_sentence(sentence)
+        };
+        let n_read = read.len();
+        items.extend(read.into_iter().map(|item| item.map_err(number)));
+        n_items += n_read;
+    }
+    if items.is_empty() {
+        items.push(Err(empty_input().in_file("a file")));
+    }
+    let whole: Vec<Result<Entry>> = reader(format, text, &options).collect();
+    assert!(items == whole, "{size} {:?}\n{items:?}\n{whole:?}", String::from_utf8_lossy(text));
+}
+
+#[test]
+fn portions_hold_what_the_whole_holds() {
+    let row = "1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n";
+    let bad = "1\ta\t_\tX\t_\t_\t9\troot\t_\t_\n2\tb\n";
+    let mark = "\u{feff}";
+    let texts = [
+        String::new(),
+        "\n\n".to_owned(),
+        "# only a comment\n\n".to_owned(),
+        format!("{mark}{row}\n{row}\n\n{row}"),
+        format!("{row}\n{mark}{row}\n{row}\n"),
+        format!("{row}\r\n{row} \t\n\n\n{bad}{row}\n# c\n{row}\n"),
+        format!("{bad}\n{row}\n{bad}\n{bad}"),
+    ];
+    for text in texts.iter().map(String::as_bytes).chain(SAMPLES.map(|(_, text)| &text[..3000])) {
+        for size in [1, 2, 10, 60, 100, 1000, 1 << 20] {
+            check_portions(Format::Conllu, text, size);
+        }
+    }
+    // Long samples in portions of a usual size are several.
+    assert!(Portions::new(SAMPLES[0].1, 1000).count() > 5);
+}
+
+#[test]
+fn a_source_that_fails_gives_what_came_before() {
+    struct Failing<'a>(&'a [u8]);
+    impl Read for Failing<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            match self.0.read(buffer)? {
+                0 => Err(std::io::Error::other("torn")),
+                n => Ok(n),
+            }
+        }
+    }
+    let row = "1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n";
+    let text = format!("{row}\n{row}\n{row}1\tb");
+    let whole: Vec<_> = reader(Format::Conllu, Failing(text.as_bytes()), &named("")).collect();
+    for size in [1, 50, 1000] {
+        let portions: Vec<_> = Portions::new(Failing(text.as_bytes()), size).collect();
+        let (last, before) = portions.split_last().expect("an error at least");
+        let entries: Vec<_> = before
+            .iter()
+            .flat_map(|portion| {
+                portion.as_ref().expect("whole").read(Format::Conllu, &named("")).collect::<Vec<_>>()
+            })
+            .collect();
+        assert!(entries[..] == whole[..2] && whole.len() == 3);
+        let (last, expected) = (last.as_ref().expect_err("torn"), whole[2].as_ref().expect_err("torn"));
+        assert_eq!((last.code, last.location.line, last.location.column), (Code::Io, 6, 1));
+        assert_eq!((expected.code, expected.location.line, expected.location.column), (Code::Io, 6, 1));
+    }
+}
+
 /// Reading ends, and an error is followed by the rest: never more items than lines.
 fn check_bounded(format: Format, text: &[u8]) {
     for tagged in [false, true] {
@@ -255,6 +331,9 @@ proptest! {
         let text = write(to, &entries[start..entries.len().min(start + 4)], &WriteOptions::default());
         let text = random::mutate(&text, &mutations);
         check_bounded(to, &text);
+        if to.has_blank_lines() {
+            check_portions(to, &text, 1 + mutations[0].0.index(400));
+        }
         if let Ok(opened) = open(&text[..], &ReadOptions::default()) {
             opened.reader.for_each(drop);
         }

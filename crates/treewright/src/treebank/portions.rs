@@ -1,0 +1,122 @@
+//! Portions of a text whose sentences end with blank lines (CoNLL-U, CoNLL-X), so that several threads can read it: what
+//! is found in them, errors with their lines included, is what one reader finds in the whole.
+
+use std::io::{ErrorKind, Read};
+
+use super::{Entry, Format, ReadOptions, plain_reader};
+use crate::error::{Error, Result};
+use crate::treebank::lines::is_blank;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// Some whole sentences, not yet read.
+#[derive(Clone, Debug, Default)]
+pub struct Portion {
+    text: Vec<u8>,
+    /// The lines before it in its file.
+    n_lines_before: usize,
+}
+
+impl Portion {
+    /// Its sentences and errors. The numbers of sentences in errors count from this portion's start.
+    pub fn read<'a>(
+        &'a self,
+        format: Format,
+        options: &ReadOptions,
+    ) -> impl Iterator<Item = Result<Entry>> + use<'a> {
+        let (file, n_lines_before) = (options.file.clone(), self.n_lines_before);
+        plain_reader(format, &self.text[..], options).map(move |item| {
+            item.map_err(|mut error| {
+                error.location.line += n_lines_before;
+                error.in_file(&file)
+            })
+        })
+    }
+}
+
+/// Cuts a source into portions.
+#[derive(Debug)]
+pub struct Portions<R> {
+    source: R,
+    /// A portion has so many bytes, more or less.
+    size: usize,
+    /// What was read and not yet handed out.
+    rest: Vec<u8>,
+    n_lines: usize,
+    /// Why there is no more.
+    failed: Option<Error>,
+    at_end: bool,
+}
+
+impl<R: Read> Portions<R> {
+    /// Portions of about `size` bytes; a sentence is never cut.
+    pub fn new(source: R, size: usize) -> Self {
+        Portions { source, size, rest: Vec::new(), n_lines: 0, failed: None, at_end: false }
+    }
+
+    /// Reads until `rest` has so many bytes, or there is no more.
+    fn fill(&mut self, size: usize) {
+        let mut end = self.rest.len();
+        self.rest.resize(size.max(end), 0);
+        while end < self.rest.len() && !self.at_end {
+            match self.source.read(&mut self.rest[end..]) {
+                Ok(0) => self.at_end = true,
+                Ok(n) => end += n,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => {
+                    let mut error = Error::from(error);
+                    error.location.line =
+                        self.n_lines + memchr::memchr_iter(b'\n', &self.rest[..end]).count() + 1;
+                    error.location.column = 1;
+                    self.failed = Some(error);
+                    self.at_end = true;
+                    // Of the sentence that was broken off nothing is read.
+                    end = last_cut(&self.rest[..end]).unwrap_or(0);
+                }
+            }
+        }
+        self.rest.truncate(end);
+    }
+}
+
+impl<R: Read> Iterator for Portions<R> {
+    type Item = Result<Portion>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut size = self.size.max(1);
+        let cut = loop {
+            self.fill(size);
+            if self.at_end {
+                break self.rest.len();
+            }
+            match last_cut(&self.rest) {
+                Some(cut) => break cut,
+                None => size = self.rest.len() * 2,
+            }
+        };
+        if cut == 0 {
+            return self.failed.take().map(Err);
+        }
+        let behind = self.rest.split_off(cut);
+        let text = std::mem::replace(&mut self.rest, behind);
+        let n_lines_before = self.n_lines;
+        self.n_lines += memchr::memchr_iter(b'\n', &text).count();
+        Some(Ok(Portion { text, n_lines_before }))
+    }
+}
+
+/// Behind the last blank line, if what follows is known to be no byte order mark, which would be dropped there.
+fn last_cut(text: &[u8]) -> Option<usize> {
+    let mut end = memchr::memrchr(b'\n', text)? + 1;
+    loop {
+        let start = memchr::memrchr(b'\n', &text[..end - 1]).map_or(0, |before| before + 1);
+        let behind = &text[end..];
+        if is_blank(&text[start..end - 1]) && behind.len() >= 3 && !behind.starts_with(BYTE_ORDER_MARK) {
+            return Some(end);
+        }
+        if start == 0 {
+            return None;
+        }
+        end = start;
+    }
+}
