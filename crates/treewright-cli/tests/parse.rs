@@ -102,7 +102,7 @@ fn bad_sentences_are_skipped_or_end_it_with_their_lines_and_numbers() {
     let block = |i: usize| {
         format!(
             "# sent_id = {i}\n1\tdog\t_\tNOUN\tNN\t_\t{}\troot\t_\t_\n\n",
-            if i % 1500 == 0 { "x" } else { "0" }
+            if i.is_multiple_of(1500) { "x" } else { "0" }
         )
     };
     let input: String = (1..=4000).map(block).collect();

@@ -126,8 +126,7 @@ impl Worker {
 
     /// The best tree; none only for a sentence without words.
     pub fn parse(&mut self, sentence: &Sentence) -> Option<Tree> {
-        let best = self.inner.parse(sentence, Search { k_best: 1, ..self.search });
-        best.into_iter().next().map(|scored| scored.tree)
+        self.inner.parse_best(sentence, Search { k_best: 1, ..self.search })
     }
 
     /// Up to `k_best` trees, best first.
@@ -139,6 +138,9 @@ impl Worker {
 /// One dynamic call per sentence hides the system's type.
 pub(crate) trait ParseSentence {
     fn parse(&mut self, sentence: &Sentence, search: Search) -> Vec<ScoredTree>;
+
+    /// The first of these, without its score: a little less work.
+    fn parse_best(&mut self, sentence: &Sentence, search: Search) -> Option<Tree>;
 }
 
 pub(crate) struct TypedWorker<S: Registered> {
@@ -162,6 +164,14 @@ impl<S: Registered> TypedWorker<S> {
         }
     }
 
+    /// A tree as the treebank has it.
+    fn restored(&self, tree: S::Tree) -> Tree {
+        match (tree.restore(), self.encoding) {
+            (Tree::Dependency(tree), Some(encoding)) => Tree::Dependency(deprojectivize(&tree, encoding)),
+            (tree, _) => tree,
+        }
+    }
+
     /// How far the best parse of the last sentence was behind on its way, if it was found with a beam.
     pub(crate) fn lag(&self) -> f64 {
         self.beam.beam().first().map_or(0.0, |item| item.lag)
@@ -180,13 +190,16 @@ impl<S: Registered> ParseSentence for TypedWorker<S> {
         } else {
             self.greedy.k_best(system, &mut self.scorer, sentence, 1)
         };
-        let restore = |parse: Parse<S::Tree>| {
-            let tree = match (parse.tree.restore(), self.encoding) {
-                (Tree::Dependency(tree), Some(encoding)) => Tree::Dependency(deprojectivize(&tree, encoding)),
-                (tree, _) => tree,
-            };
-            ScoredTree { tree, score: parse.score }
-        };
-        parses.into_iter().map(restore).collect()
+        let scored =
+            |parse: Parse<S::Tree>| ScoredTree { tree: self.restored(parse.tree), score: parse.score };
+        parses.into_iter().map(scored).collect()
+    }
+
+    fn parse_best(&mut self, sentence: &Sentence, search: Search) -> Option<Tree> {
+        if search.beam > 1 {
+            return self.parse(sentence, search).into_iter().next().map(|scored| scored.tree);
+        }
+        let tree = self.greedy.tree(&*self.model.system, &mut self.scorer, sentence);
+        tree.map(|tree| self.restored(tree))
     }
 }

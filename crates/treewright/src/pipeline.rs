@@ -326,18 +326,30 @@ impl AnalyserWorker<'_> {
 
     /// Tags and parses; nothing without a parser, or for a sentence without words.
     pub fn analyse(&mut self, sentence: &mut Sentence) -> Option<Tree> {
-        self.analyse_k_best(sentence).into_iter().next().map(|scored| scored.tree)
+        let is_tagged = self.tag(sentence);
+        match self.decide_close_calls(sentence, is_tagged) {
+            Some(parses) => parses.into_iter().next().map(|scored| scored.tree),
+            None => self.parser.as_mut()?.parse(sentence),
+        }
     }
 
     /// The same with the best few trees.
     pub fn analyse_k_best(&mut self, sentence: &mut Sentence) -> Vec<ScoredTree> {
         let is_tagged = self.tag(sentence);
+        match (self.decide_close_calls(sentence, is_tagged), &mut self.parser) {
+            (Some(parses), _) => parses,
+            (None, Some(parser)) => parser.parse_k_best(sentence),
+            (None, None) => Vec::new(),
+        }
+    }
+
+    /// Parses a sentence that was just tagged, if the parser is to have a say about its tags.
+    fn decide_close_calls(&mut self, sentence: &mut Sentence, is_tagged: bool) -> Option<Vec<ScoredTree>> {
         match (&mut self.parser, &mut self.tagger) {
-            (None, _) => Vec::new(),
             (Some(parser), Some(tagger)) if is_tagged && self.close_calls > 0 => {
-                close_calls::parse(tagger, parser, sentence, self.close_calls)
+                Some(close_calls::parse(tagger, parser, sentence, self.close_calls))
             }
-            (Some(parser), _) => parser.parse_k_best(sentence),
+            _ => None,
         }
     }
 }

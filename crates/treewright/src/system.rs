@@ -278,6 +278,12 @@ impl ActionSet {
         self.words.iter().all(|&word| word == 0)
     }
 
+    /// Is there one alone?
+    #[inline]
+    pub fn is_single(&self) -> bool {
+        self.words.iter().map(|word| word.count_ones()).sum::<u32>() == 1
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
@@ -352,6 +358,7 @@ mod tests {
             (start..end).for_each(|i| single.insert(ActionId::new(i)));
             assert_eq!(range, single, "{start}..{end}");
             assert_eq!(range.len(), end - start);
+            assert_eq!(range.is_single(), end - start == 1);
             assert!(range.iter().map(ActionId::index).eq(start..end));
         }
     }

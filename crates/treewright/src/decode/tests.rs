@@ -68,6 +68,8 @@ fn check<S: TransitionSystem>(system: &S, n: usize, pads: bool) {
             let mut noise = Noise { n_actions: system.n_actions(), seed, values };
             let sentence = laws::sentence(n);
             let greedy = Greedy::new().decode(system, &mut noise, &sentence).expect("a tree");
+            let tree = Greedy::new().tree(system, &mut noise, &sentence);
+            assert!(tree.as_ref() == Some(&greedy.tree), "a step without a choice needs no score");
             let one = Beam::new(1).decode(system, &mut noise, &sentence).expect("a tree");
             assert_eq!(greedy.tree, one.tree, "beam 1 is greedy");
             let all = Beam::new(1 << 20).k_best(system, &mut noise, &sentence, usize::MAX);
@@ -102,6 +104,7 @@ fn a_sentence_without_words_has_no_parse() {
     let system = ArcHybridSwap::with_labels(["a".into()], true);
     let mut noise = Noise { n_actions: system.n_actions(), seed: 1, values: 9 };
     assert!(Greedy::new().decode(&system, &mut noise, &Sentence::default()).is_none());
+    assert!(Greedy::new().tree(&system, &mut noise, &Sentence::default()).is_none());
     assert!(Beam::new(4).decode(&system, &mut noise, &Sentence::default()).is_none());
 }
 
