@@ -182,12 +182,12 @@ struct Parsed {
     /// The time it took.
     seconds: f64,
     /// What a thread read itself.
-    read: Option<Read>,
+    read: Option<PortionRead>,
 }
 
 /// What came of a portion.
 #[derive(Default)]
-struct Read {
+struct PortionRead {
     /// Errors and sentences.
     n_items: usize,
     errors: Vec<Error>,
@@ -196,15 +196,10 @@ struct Read {
     ends: Option<Arc<ReadOptions>>,
 }
 
-impl Read {
-    /// Reads a portion, up to its first error if that is to be the end.
-    fn portion(
-        portion: &Portion,
-        format: Format,
-        options: &ReadOptions,
-        on_error: OnError,
-    ) -> (Vec<Entry>, Self) {
-        let (mut entries, mut read) = (Vec::new(), Read::default());
+impl PortionRead {
+    /// Reads a portion; up to its first error, if that is to be the end.
+    fn of(portion: &Portion, format: Format, options: &ReadOptions, on_error: OnError) -> (Vec<Entry>, Self) {
+        let (mut entries, mut read) = (Vec::new(), PortionRead::default());
         for item in portion.read(format, options) {
             read.n_items += 1;
             match item {
@@ -227,7 +222,7 @@ impl Read {
 /// The trees of a batch.
 enum Trees {
     Entries(Vec<Vec<Entry>>, Option<Document>),
-    /// As they are written: so much that was written the thread that parsed does best, which has them at hand.
+    /// Written already, by the thread that parsed them and has them at hand.
     Text {
         text: Vec<u8>,
         n_entries: usize,
@@ -273,11 +268,11 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
                 Batch::Sentences(entries) => (entries, None, None),
                 Batch::Document(entries, document) => (entries, Some(document), None),
                 Batch::Unread(portion, format, options) => {
-                    let (entries, read) = Read::portion(&portion, format, &options, args.read.on_error);
+                    let (entries, read) = PortionRead::of(&portion, format, &options, args.read.on_error);
                     (entries, None, Some(read))
                 }
                 Batch::EndOfFile(options) => {
-                    (Vec::new(), None, Some(Read { ends: Some(options), ..Read::default() }))
+                    (Vec::new(), None, Some(PortionRead { ends: Some(options), ..PortionRead::default() }))
                 }
             };
             let started = Instant::now();

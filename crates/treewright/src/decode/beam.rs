@@ -205,3 +205,25 @@ impl Decoder for Beam {
         self.k_best_in(&mut BeamSearch::default(), system, scorer, sentence, k)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Scores are less precise than their sums: none may be passed over that would be kept.
+    #[test]
+    fn what_would_be_kept_is_higher_than_the_least() {
+        let mut rng = crate::rng::Rng::new(2);
+        let mut number = |most: usize| (rng.below(most) as f64 - most as f64 / 2.0) / 3.0;
+        for _ in 0..10_000 {
+            let (worst, before, score) = (number(1 << 20), number(1 << 20), number(1 << 8));
+            let candidates = [Candidate { score: worst, parent: 0, action: None }];
+            let least = least_of(&candidates, 1, before);
+            // Just as much as it takes, and something else.
+            for score in [(worst - before) as f32, score as f32] {
+                assert!(score > least || before + f64::from(score) <= worst, "{worst} {before} {score}");
+            }
+        }
+        assert_eq!(least_of(&[], 1, 5.0), f32::NEG_INFINITY);
+    }
+}

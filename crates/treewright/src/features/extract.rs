@@ -698,6 +698,28 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_a_set_looks_at_is_encoded() {
+        let sentence = Sentence::from_tagged([("a", "T"), ("b", "U"), ("A", "V"), ("9", "T"), ("c", "U")]);
+        let vocabulary = Vocabulary::of([&sentence].into_iter());
+        let mut forest = Forest::new();
+        forest.start(5, true);
+        let stack = [forest.leaf(TokenIdx::new(0)), forest.leaf(TokenIdx::new(2))];
+        let view = view(&mut forest, &stack, 3);
+        let sets = super::super::shipped_names().iter().map(|name| super::super::shipped(name).expect(name));
+        let alone = ["s0.c", "s0.w", "s0.t", "s0.x", "s0.f", "s0.p", "s0.shape", "s0.len"];
+        for set in sets.chain(alone.map(|one| TemplateSet::parse(one).expect(one))) {
+            let extractor = Extractor::new(&set);
+            let [all, some] = [Encoded::default(), extractor.encoded()].map(|mut encoded| {
+                vocabulary.encode(&sentence, &mut encoded);
+                let mut keys = Vec::new();
+                extractor.extract(&forest, &view, &encoded, &mut keys);
+                keys
+            });
+            assert_eq!(all, some, "{}", set.text());
+        }
+    }
+
     /// More nodes than are remembered, in stacks of all depths, some seen again and some not; then another sentence.
     #[test]
     fn what_is_remembered_is_what_is_there() {
