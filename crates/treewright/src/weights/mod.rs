@@ -331,8 +331,8 @@ mod tests {
             let mut rng = crate::rng::Rng::new(n_columns as u64);
             let features: Vec<(Key, Vec<Pair>)> = (1..2000u32)
                 .map(|i| {
-                    // Few buckets are wanted by many: they overflow.
-                    let key = Key { spread: (i % 900).wrapping_mul(0x9E37_79B1), fingerprint: i };
+                    // Ten want the same bucket: it overflows.
+                    let key = Key { spread: (i % 200).wrapping_mul(0x9E37_79B1), fingerprint: i };
                     let n = 1 + rng.below(n_columns.min(40));
                     let step = n_columns / n;
                     (key, (0..n).map(|k| ((k * step) as u16, 1 + (i % 7 * 3 + k as u32) as i16)).collect())
