@@ -311,7 +311,7 @@ impl AnalyserWorker<'_> {
     /// Fills in tags where they are wanted and the pipeline has a tagger, and says whether it did; words without tags are
     /// written as the parser's treebank writes them.
     pub fn tag(&mut self, sentence: &mut Sentence) -> bool {
-        let has_tags = sentence.tokens.iter().any(|token| !token.tag.is_empty() || !token.xpos.is_empty());
+        let has_tags = sentence.has_tags();
         if has_tags && self.tagging == Tagging::Missing {
             return false;
         }

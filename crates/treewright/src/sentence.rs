@@ -92,6 +92,11 @@ impl Sentence {
         self.tokens.is_empty()
     }
 
+    /// Has any word a tag?
+    pub fn has_tags(&self) -> bool {
+        self.tokens.iter().any(|token| !token.tag.is_empty() || !token.xpos.is_empty())
+    }
+
     /// The word at `token`.
     pub fn token(&self, token: TokenIdx) -> &Token {
         &self.tokens[token.index()]

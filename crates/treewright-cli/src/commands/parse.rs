@@ -1,22 +1,22 @@
 //! `treewright parse`: raw text, tokens, or words and tags, to trees.
 
-use std::cell::{Cell, RefCell};
-use std::io::{BufRead, BufReader, IsTerminal, Write};
+mod input;
+mod output;
+
+use std::cell::RefCell;
+use std::io::IsTerminal;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use serde_json::Value;
-use treewright::parser::{Parser, Search, TreeKind};
-use treewright::pipeline::{Analyser, AnalyserWorker, Pipeline, Tagging};
-use treewright::segment::{Lines, SegmentOptions, Segmenter};
-use treewright::treebank::{
-    self, Entry, Format, Portion, Portions, ReadOptions, Recognised, WriteOptions, Writer,
-};
-use treewright::{Code, Error, Result, draw};
+use input::{Batch, Input, PortionRead, WithoutTags};
+use output::{Sink, Trees};
+use treewright::parser::{Search, TreeKind};
+use treewright::pipeline::{AnalyserWorker, Tagging};
+use treewright::treebank::{self, Entry, Format};
+use treewright::{Code, Error, Result};
 
-use crate::io::{OnError, Output, Progress, ReadArgs, Skipping, open_raw};
+use crate::io::{Output, ReadArgs, Skipping};
 use crate::{models, workers};
 
 /// Parse text, tokens or treebanks with a trained model; trees in the input are ignored
@@ -149,31 +149,6 @@ impl ParseArgs {
     }
 }
 
-/// Sentences that go to a thread together: enough to make the hand-over cheap, few enough to bound memory.
-const BATCH: usize = 64;
-
-/// So many bytes that a thread reads itself go to it together.
-const PORTION: usize = 1 << 16;
-
-/// Work for a thread.
-enum Batch {
-    /// Sentences.
-    Sentences(Vec<Entry>),
-    /// All sentences of one document.
-    Document(Vec<Entry>, Document),
-    /// What is still to be read.
-    Unread(Portion, Format, Arc<ReadOptions>),
-    /// No more portions of this file come.
-    EndOfFile(Arc<ReadOptions>),
-}
-
-/// A document of a corpus, without its text.
-enum Document {
-    Json(serde_json::Map<String, Value>),
-    /// The columns but that of the text.
-    Row(String),
-}
-
 /// A batch that was parsed.
 struct Parsed {
     trees: Trees,
@@ -183,62 +158,6 @@ struct Parsed {
     seconds: f64,
     /// What a thread read itself.
     read: Option<PortionRead>,
-}
-
-/// What came of a portion.
-#[derive(Default)]
-struct PortionRead {
-    /// Errors and sentences.
-    n_items: usize,
-    errors: Vec<Error>,
-    has_sentence_without_tags: bool,
-    /// The file, if this is its end.
-    ends: Option<Arc<ReadOptions>>,
-}
-
-impl PortionRead {
-    /// Reads a portion; up to its first error, if that is to be the end.
-    fn of(portion: &Portion, format: Format, options: &ReadOptions, on_error: OnError) -> (Vec<Entry>, Self) {
-        let (mut entries, mut read) = (Vec::new(), PortionRead::default());
-        for item in portion.read(format, options) {
-            read.n_items += 1;
-            match item {
-                Ok(entry) => {
-                    read.has_sentence_without_tags |= !has_tags(&entry);
-                    entries.push(entry);
-                }
-                Err(error) => {
-                    read.errors.push(error);
-                    if on_error == OnError::Fail {
-                        break;
-                    }
-                }
-            }
-        }
-        (entries, read)
-    }
-}
-
-/// The trees of a batch.
-enum Trees {
-    Entries(Vec<Vec<Entry>>, Option<Document>),
-    /// Written already, by the thread that parsed them and has them at hand.
-    Text {
-        text: Vec<u8>,
-        n_entries: usize,
-        /// What could not be written behind that, with its number in the batch.
-        error: Option<Error>,
-    },
-}
-
-impl Trees {
-    /// Written at once, if a format is given.
-    fn of(entries: Vec<Vec<Entry>>, document: Option<Document>, format: Option<Format>) -> Self {
-        let Some(format) = format else { return Trees::Entries(entries, document) };
-        let mut text = Vec::new();
-        let error = write_all(entries.iter().flatten(), format, &mut text).err();
-        Trees::Text { text, n_entries: entries.iter().map(Vec::len).sum(), error }
-    }
 }
 
 pub fn run(args: &ParseArgs) -> Result<ExitCode> {
@@ -331,166 +250,6 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     Ok(skipping.into_inner().report())
 }
 
-/// Where sentences come from.
-struct Input<'a> {
-    args: &'a ParseArgs,
-    pipeline: &'a Pipeline,
-    /// Loaded when raw text comes.
-    segmenter: Option<Segmenter>,
-    progress: &'a Progress,
-    skipping: &'a RefCell<Skipping>,
-    without_tags: &'a WithoutTags,
-}
-
-impl Input<'_> {
-    fn read(&mut self, path: &str, send: &mut dyn FnMut(Batch) -> Result<()>) -> Result<()> {
-        let args = self.args;
-        let in_documents = args.text_column.is_some() || args.jsonl_field.is_some();
-        let text = Some(Format::Text);
-        let options = ReadOptions { fallback: text, ..args.read.options(path) };
-        let options = if in_documents { ReadOptions { format: text, ..options } } else { options };
-        let Recognised { format, source, .. } =
-            treebank::recognise(self.progress.watch(open_raw(path)?), &options)?;
-        if format.has_blank_lines() {
-            let options = Arc::new(options);
-            for portion in Portions::new(source, PORTION) {
-                let portion = portion.map_err(|error| error.in_file(&options.file))?;
-                send(Batch::Unread(portion, format, options.clone()))?;
-            }
-            return send(Batch::EndOfFile(options));
-        }
-        let mut batch = Vec::new();
-        let read = self.read_sentences(format, source, &options, &mut batch, send);
-        if !batch.is_empty() {
-            send(Batch::Sentences(batch))?;
-        }
-        read
-    }
-
-    /// Sends what is read in batches; what is left of the last stays in `batch`, though there be an error.
-    fn read_sentences(
-        &mut self,
-        format: Format,
-        source: impl std::io::Read + Send,
-        options: &ReadOptions,
-        batch: &mut Vec<Entry>,
-        send: &mut dyn FnMut(Batch) -> Result<()>,
-    ) -> Result<()> {
-        let args = self.args;
-        let in_documents = args.text_column.is_some() || args.jsonl_field.is_some();
-        let mut add = |entry: Entry, batch: &mut Vec<Entry>| -> Result<()> {
-            batch.push(entry);
-            if batch.len() == BATCH { send(Batch::Sentences(std::mem::take(batch))) } else { Ok(()) }
-        };
-        if format != Format::Text {
-            for item in treebank::reader(format, source, options) {
-                // Not borrowed while the entry is sent, for then results are taken.
-                let accepted = self.skipping.borrow_mut().accept(item)?;
-                if let Some(entry) = accepted {
-                    if !has_tags(&entry) {
-                        self.without_tags.warn();
-                    }
-                    add(entry, batch)?;
-                }
-            }
-        } else {
-            if self.segmenter.is_none() {
-                self.segmenter = self.pipeline.segmenter()?;
-            }
-            let Some(segmenter) = &self.segmenter else {
-                let message = "this is raw text, and the model has no segmenter: give it tokens (--from tokens, \
-                               one sentence a line) or use a model with one";
-                return Err(Error::new(Code::BadModel, 0, 0, message).in_file(&options.file));
-            };
-            let lines = match args.lines {
-                LinesArg::Free => Lines::Free,
-                LinesArg::EndSentences => Lines::EndSentences,
-                LinesArg::AreSentences => Lines::AreSentences,
-            };
-            let cut = SegmentOptions { lines, ..SegmentOptions::default() };
-            let source = BufReader::with_capacity(1 << 16, source);
-            if in_documents {
-                return self.read_documents(source, &options.file, segmenter, &cut, send);
-            }
-            for sentence in segmenter.read(source, &cut) {
-                let sentence = sentence.map_err(|error| error.in_file(&options.file))?;
-                add(Entry { sentence, tree: None }, batch)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// One document a line, each a batch of its own.
-    fn read_documents(
-        &self,
-        source: impl BufRead,
-        file: &str,
-        segmenter: &Segmenter,
-        cut: &SegmentOptions,
-        send: &mut dyn FnMut(Batch) -> Result<()>,
-    ) -> Result<()> {
-        for (number, line) in source.lines().enumerate() {
-            let error =
-                |code, column, message: String| Error::new(code, number + 1, column, message).in_file(file);
-            let line = line.map_err(|cause| match cause.kind() {
-                std::io::ErrorKind::InvalidData => {
-                    error(Code::InvalidUtf8, 1, "this line is not UTF-8".to_owned())
-                }
-                _ => Error::from(cause).in_file(file),
-            })?;
-            if line.is_empty() && self.args.jsonl_field.is_some() {
-                continue;
-            }
-            let (text, document) = if let Some(field) = &self.args.jsonl_field {
-                let value: Value = serde_json::from_str(&line)
-                    .map_err(|cause| error(Code::BadJson, cause.column(), cause.to_string()))?;
-                let Value::Object(object) = value else {
-                    return Err(error(Code::BadJson, 1, "expected a JSON object".to_owned()));
-                };
-                let Some(Value::String(text)) = object.get(field) else {
-                    return Err(error(Code::BadJson, 1, format!("expected a string in the field {field:?}")));
-                };
-                (text.clone(), Document::Json(object))
-            } else {
-                let column = self.args.text_column.expect("one of the two");
-                let columns: Vec<&str> = line.split('\t').collect();
-                let Some(text) = column.checked_sub(1).and_then(|at| columns.get(at)) else {
-                    let message = format!("expected text in column {column}; there are {}", columns.len());
-                    return Err(error(Code::ColumnCount, 1, message));
-                };
-                let rest = columns.iter().enumerate().filter(|(i, _)| i + 1 != column);
-                let rest: Vec<&str> = rest.map(|(_, column)| *column).collect();
-                (text.to_string(), Document::Row(rest.join("\t")))
-            };
-            let sentences = segmenter.segment(&text, cut).sentences.into_iter();
-            let entries = sentences.map(|sentence| Entry { sentence, tree: None }).collect();
-            send(Batch::Document(entries, document))?;
-        }
-        Ok(())
-    }
-}
-
-/// A parser that was trained with tags does badly without: the user should know, once.
-struct WithoutTags {
-    is_due: Cell<bool>,
-}
-
-impl WithoutTags {
-    fn new(args: &ParseArgs, analyser: &Analyser) -> Self {
-        WithoutTags { is_due: Cell::new(analyser.tagger.is_none() && !args.read.quiet) }
-    }
-
-    fn warn(&self) {
-        if self.is_due.replace(false) {
-            eprintln!("note: the input has no tags and the model has no tagger; the trees will be poor");
-        }
-    }
-}
-
-fn has_tags(entry: &Entry) -> bool {
-    entry.sentence.tokens.iter().any(|token| !token.tag.is_empty() || !token.xpos.is_empty())
-}
-
 /// The entry with the parser's trees instead of its own: one entry per parse wanted.
 fn parse_entry(worker: &mut AnalyserWorker<'_>, mut entry: Entry, k_best: usize) -> Vec<Entry> {
     if k_best <= 1 {
@@ -510,163 +269,6 @@ fn parse_entry(worker: &mut AnalyserWorker<'_>, mut entry: Entry, k_best: usize)
         entries.push(Entry { tree: None, ..entry });
     }
     entries
-}
-
-/// What a model's trees are written as unless the user says otherwise.
-fn default_format(parser: Option<&Parser>) -> Format {
-    match parser.map(|parser| parser.info().system.name()) {
-        Some(name) if name.starts_with("sr-") => Format::Discbracket,
-        Some(name) if !name.starts_with("arc-") => Format::Ptb,
-        _ => Format::Conllu,
-    }
-}
-
-/// Where trees go.
-enum Sink<'a> {
-    /// A file that is a sequence of trees.
-    Sequence {
-        output: &'a mut Output,
-        format: Format,
-        n_entries: usize,
-    },
-    Treebank(Box<dyn Writer + 'a>),
-    Drawing {
-        output: &'a mut Output,
-        options: draw::TerminalOptions,
-        n_drawn: usize,
-    },
-    Documents {
-        output: &'a mut Output,
-        format: Format,
-    },
-}
-
-impl<'a> Sink<'a> {
-    fn new(args: &ParseArgs, analyser: &Analyser, output: &'a mut Output) -> Result<Self> {
-        let path = args.output.as_deref();
-        let given = args.to.or_else(|| Format::from_path(path?));
-        let format = given.unwrap_or_else(|| default_format(analyser.parser.as_ref()));
-        if args.jsonl_field.is_some() {
-            return Ok(Sink::Documents { output, format: args.to.unwrap_or(format) });
-        }
-        if args.text_column.is_some() {
-            let format = args.to.unwrap_or(if format == Format::Conllu { Format::Json } else { format });
-            if !matches!(format, Format::Json | Format::Ptb | Format::Discbracket | Format::Tokens) {
-                let message =
-                    format!("a tree in {format} takes several lines; write json, ptb or discbracket");
-                return Err(Error::new(Code::WrongTreeKind, 0, 0, message));
-            }
-            return Ok(Sink::Documents { output, format });
-        }
-        let on_terminal = path.is_none() && std::io::stdout().is_terminal();
-        if on_terminal && given.is_none() && analyser.parser.is_some() {
-            let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));
-            let color = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-            let options = draw::TerminalOptions { width, color, ascii: false };
-            return Ok(Sink::Drawing { output, options, n_drawn: 0 });
-        }
-        let gzip = path.is_some_and(|path| path.ends_with(".gz"));
-        if format.is_sequence() && !gzip {
-            return Ok(Sink::Sequence { output, format, n_entries: 0 });
-        }
-        let options = WriteOptions { gzip, tagged: args.read.tagged, ..WriteOptions::default() };
-        Ok(Sink::Treebank(treebank::writer(format, output, &options)?))
-    }
-
-    /// What the workers are to write trees as, if they are.
-    fn format_for_workers(&self) -> Option<Format> {
-        match self {
-            Sink::Sequence { format, .. } => Some(*format),
-            Sink::Treebank(_) | Sink::Drawing { .. } | Sink::Documents { .. } => None,
-        }
-    }
-
-    fn write(&mut self, trees: Trees) -> Result<()> {
-        match (self, trees) {
-            (Sink::Sequence { output, n_entries, .. }, Trees::Text { text, n_entries: more, error }) => {
-                output.write_all(&text)?;
-                if let Some(error) = error {
-                    let sentence = error.location.sentence;
-                    return Err(error.in_sentence(*n_entries + sentence));
-                }
-                *n_entries += more;
-                Ok(())
-            }
-            (sink, Trees::Entries(entries, document)) => sink.write_entries(&entries, document),
-            _ => unreachable!("workers write for sequences alone"),
-        }
-    }
-
-    fn write_entries(&mut self, parsed: &[Vec<Entry>], document: Option<Document>) -> Result<()> {
-        match self {
-            Sink::Sequence { .. } => unreachable!("workers write for sequences"),
-            Sink::Treebank(writer) => parsed.iter().flatten().try_for_each(|entry| writer.write(entry)),
-            Sink::Drawing { output, options, n_drawn } => {
-                for entry in parsed.iter().flatten().filter(|entry| entry.tree.is_some()) {
-                    let layout = draw::Layout::of(entry, &draw::Options::default())?.with_title("");
-                    let separator = if *n_drawn > 0 { "\n" } else { "" };
-                    write!(output, "{separator}{}", draw::terminal(&layout, options)?)?;
-                    *n_drawn += 1;
-                }
-                output.flush()?;
-                Ok(())
-            }
-            Sink::Documents { output, format } => {
-                let texts: Vec<String> = parsed
-                    .iter()
-                    .map(|entries| entries.iter().map(|entry| as_text(entry, *format)).collect())
-                    .collect::<Result<_>>()?;
-                match document.expect("every batch is a document here") {
-                    Document::Json(mut object) => {
-                        let tree = |text: String| match format {
-                            Format::Json => serde_json::from_str(&text).unwrap_or(Value::String(text)),
-                            _ => Value::String(text),
-                        };
-                        object.insert("trees".to_owned(), texts.into_iter().map(tree).collect());
-                        serde_json::to_writer(&mut **output, &object)
-                            .map_err(|error| Error::from(std::io::Error::from(error)))?;
-                        writeln!(output)?;
-                    }
-                    Document::Row(rest) => {
-                        // A document without a sentence keeps its place, too.
-                        if texts.is_empty() {
-                            writeln!(output, "{rest}\t0\t")?;
-                        }
-                        for (number, text) in texts.iter().enumerate() {
-                            writeln!(output, "{rest}\t{}\t{}", number + 1, text.trim_end())?;
-                        }
-                    }
-                }
-                Ok(())
-            }
-        }
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        match self {
-            Sink::Treebank(writer) => writer.finish(),
-            Sink::Sequence { .. } | Sink::Drawing { .. } | Sink::Documents { .. } => Ok(()),
-        }
-    }
-}
-
-/// One tree as text.
-fn as_text(entry: &Entry, format: Format) -> Result<String> {
-    let mut bytes = Vec::new();
-    write_all([entry].into_iter(), format, &mut bytes)?;
-    Ok(String::from_utf8(bytes).expect("formats write UTF-8"))
-}
-
-/// Writes trees; those before one that cannot be written are there all the same.
-fn write_all<'a>(entries: impl Iterator<Item = &'a Entry>, format: Format, out: &mut Vec<u8>) -> Result<()> {
-    let mut writer = treebank::writer(format, out, &WriteOptions::default())?;
-    for entry in entries {
-        if let Err(error) = writer.write(entry) {
-            writer.finish()?;
-            return Err(error);
-        }
-    }
-    writer.finish()
 }
 
 #[derive(Default)]

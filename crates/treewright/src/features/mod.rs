@@ -1,9 +1,11 @@
 //! Features as data: templates in a small text language, compiled to an extractor over a `View`.
 
+mod dependence;
 mod encode;
 mod extract;
 mod template;
 
+pub use dependence::Dependence;
 pub use encode::{Encoded, Vocabulary};
-pub use extract::{Dependence, Extractor, template_class};
+pub use extract::{Extractor, template_class};
 pub use template::{TemplateSet, shipped, shipped_names};
