@@ -250,6 +250,11 @@ pub fn for_each_entry(
     Ok(())
 }
 
+/// A mistake in the flags: the program ends with exit code 2.
+pub fn usage(message: impl Into<String>) -> Error {
+    Error::new(Code::Usage, 0, 0, message)
+}
+
 /// Turns a command's result into its exit code. A reader that closed the pipe is not an error worth a message.
 pub fn conclude(result: Result<ExitCode>) -> ExitCode {
     match result {
@@ -257,7 +262,7 @@ pub fn conclude(result: Result<ExitCode>) -> ExitCode {
         Err(error) if error.code == Code::Io && error.message.contains("Broken pipe") => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {}", error.to_string().trim_start());
-            ExitCode::FAILURE
+            if error.code == Code::Usage { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }
 }

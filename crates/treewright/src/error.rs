@@ -38,6 +38,8 @@ codes! {
     WrongTreeKind = "TW007";
     /// A value that the format cannot hold, such as a tab inside a column.
     Unwritable = "TW008";
+    /// Flags that do not go together, or a value that a flag does not take.
+    Usage = "TW009";
     /// A line with the wrong number of columns.
     ColumnCount = "TW101";
     /// A word, range or node number that is not what should follow.

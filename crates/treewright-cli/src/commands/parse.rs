@@ -14,9 +14,9 @@ use output::{Sink, Trees};
 use treewright::parser::{Search, TreeKind};
 use treewright::pipeline::{AnalyserWorker, Tagging};
 use treewright::treebank::{self, Entry, Format};
-use treewright::{Code, Error, Result};
+use treewright::{Error, Result};
 
-use crate::io::{Output, ReadArgs, Skipping};
+use crate::io::{Output, ReadArgs, Skipping, usage};
 use crate::{models, workers};
 
 /// Parse text, tokens or treebanks with a trained model; trees in the input are ignored
@@ -136,8 +136,7 @@ impl ParseArgs {
         let beam = match (self.decoder, self.beam) {
             (Some(DecoderArg::Greedy), None | Some(1)) => 1,
             (Some(DecoderArg::Greedy), Some(_)) => {
-                let message = "--decoder greedy has no beam: leave --beam out";
-                return Err(Error::new(Code::BadTraining, 0, 0, message));
+                return Err(usage("--decoder greedy has no beam: leave --beam out"));
             }
             (_, Some(beam)) => beam.max(1),
             // A model trained greedily has no beam of its own.
