@@ -8,6 +8,7 @@ import datetime
 import hashlib
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -171,6 +172,31 @@ def commit(treewright):
         return f"{name}, binary {digest(treewright.binary)[:8]}"
     changed = subprocess.run(["git", "status", "--porcelain", "crates", "Cargo.toml", "Cargo.lock"], cwd=REPOSITORY, capture_output=True, text=True)
     return name + (" with changes" if changed.stdout.strip() else "")
+
+
+def raw_text(treebank):
+    """The text of a CoNLL-U file as the CoNLL 2018 shared task gave it: paragraphs with blank lines between them.
+    Nothing if the file neither has texts nor says where no space stands."""
+    whole = treebank.read_text(encoding="utf-8")
+    if "# text = " not in whole and "SpaceAfter=No" not in whole:
+        return None
+    text = ""
+    for block in whole.split("\n\n"):
+        rows = [line.split("\t") for line in block.splitlines() if line[:1].isdigit()]
+        if not rows:
+            continue
+        if text and re.search(r"^# new(doc|par)", block, re.M):
+            text = text.rstrip(" ") + "\n\n"
+        found = re.search(r"^# text = (.*)$", block, re.M)
+        surface, covered = "", 0
+        for row in rows:
+            first, _, last = row[0].partition("-")
+            if "." in first or int(first) <= covered:
+                continue
+            covered = int(last or first)
+            surface += row[1] + ("" if "SpaceAfter=No" in row[9] else " ")
+        text += found.group(1) + (" " if surface.endswith(" ") else "") if found else surface
+    return text.rstrip(" ") + "\n"
 
 
 def command_line(args, placeholders):

@@ -24,7 +24,7 @@ pub struct Search {
 
 impl Search {
     /// What `keep` is unless something else is asked for: two thirds of the time, for a tenth of a point of accuracy in
-    /// most models (docs/measurements.md).
+    /// most models (docs/log/2026-11.md).
     pub const KEEP: usize = 95;
 }
 

@@ -14,7 +14,7 @@
 //! `↑`, `↓` and `\` in original relations are written with a `\` before them, so relations are always restored
 //! exactly. Heads are looked for again below the new head, breadth first and from left to right: `head` takes the
 //! first word with the relation `h`, `path` the first at which a way ends. They are restored as far as that tells
-//! (`docs/measurements.md`).
+//! (`docs/log/2026-11.md`).
 //!
 //! Deviation: for `head+path` the paper takes the first word on a way with the relation `h`; we prefer one at which
 //! the way also ends, which restores more.
