@@ -159,7 +159,8 @@ fn tokens_are_tagged_and_tags_are_kept() {
     assert!(
         tagged.lines().filter(|line| line.contains('\t')).all(|line| line.split('\t').nth(3) != Some("_"))
     );
-    let kept = stdout(&["parse", "--model", model(), "--from", "tokens", "--tagged"], "The/Q boy/Q\n");
+    let flags = ["parse", "--model", model(), "--from", "tokens", "--tagged", "--keep-tags"];
+    let kept = stdout(&flags, "The/Q boy/Q\n");
     assert!(kept.lines().filter(|line| line.contains('\t')).all(|line| line.split('\t').nth(3) == Some("Q")));
 }
 

@@ -40,6 +40,7 @@ pub mod stats;
 pub mod system;
 pub mod systems;
 pub mod tag;
+pub mod tagset;
 pub mod train;
 pub mod tree;
 pub mod treebank;

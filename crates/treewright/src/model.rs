@@ -84,7 +84,7 @@ pub(crate) trait AnyModel: Send + Sync {
     fn info(&self) -> ModelInfo;
     fn header(&self) -> serde_json::Result<Vec<u8>>;
     fn weights(&self) -> &FrozenWeights;
-    fn knows(&self, word: &str) -> bool;
+    fn vocabulary(&self) -> &Arc<Vocabulary>;
 }
 
 impl<S: Registered> AnyModel for TypedModel<S> {
@@ -125,8 +125,8 @@ impl<S: Registered> AnyModel for TypedModel<S> {
         &self.weights
     }
 
-    fn knows(&self, word: &str) -> bool {
-        self.vocabulary.knows(word)
+    fn vocabulary(&self) -> &Arc<Vocabulary> {
+        &self.vocabulary
     }
 }
 
@@ -230,9 +230,9 @@ impl Model {
         Self::build(header, stretch.words_from(start))
     }
 
-    /// Does the vocabulary have this word?
-    pub(crate) fn knows(&self, word: &str) -> bool {
-        self.0.knows(word)
+    /// Its words and tags.
+    pub(crate) fn vocabulary(&self) -> &Arc<Vocabulary> {
+        self.0.vocabulary()
     }
 
     /// The header and the place of the weights, once lengths and checksum hold.

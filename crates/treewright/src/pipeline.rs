@@ -17,12 +17,14 @@ use std::sync::Arc;
 
 use crate::close_calls;
 use crate::error::{Code, Error, Result};
+use crate::features::Vocabulary;
 use crate::map::{Bytes, Stretch};
 use crate::model::{self, Model};
 use crate::parser::{Parser, ScoredTree, Search, TreeKind, Worker};
-use crate::segment::{Segmenter, penn_escape};
-use crate::sentence::Sentence;
+use crate::segment::{Segmenter, penn_escape, penn_unescape};
+use crate::sentence::{Sentence, Str};
 use crate::tag::{Tagger, TaggerWorker};
+use crate::tagset::{Fit, UnknownTags};
 use crate::tree::Tree;
 
 const MAGIC: &[u8; 8] = b"TREEWPL\n";
@@ -240,7 +242,7 @@ impl Pipeline {
             let parser =
                 parser.map(|at| Model::from_stretch(&self.parts[at].bytes).map(Parser::new)).transpose()?;
             // Trees of Penn treebanks have their own way of writing brackets and quotes.
-            let is_penn = parser.as_ref().is_some_and(|parser| parser.model.knows("-LRB-"));
+            let is_penn = parser.as_ref().is_some_and(|parser| parser.model.vocabulary().knows("-LRB-"));
             Ok(Analyser { tagger: tagger.map(Arc::new), parser, close_calls, is_penn })
         };
         load().map_err(|error| error.in_file(&self.name))
@@ -271,9 +273,11 @@ pub struct Analyser {
 /// When the tagger is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tagging {
-    /// For sentences none of whose tokens has a tag.
+    /// For sentences without tags, and for those whose tags are not the model's ([`crate::tagset`]).
     #[default]
     Missing,
+    /// For sentences without tags alone: whatever tags there are, the parser believes them.
+    Untagged,
     /// Always: tags in the input are replaced.
     Always,
 }
@@ -289,7 +293,16 @@ impl Analyser {
             }
         });
         let tagger = self.tagger.as_ref().map(|tagger| tagger.worker());
-        AnalyserWorker { tagger, parser, tagging, close_calls: self.close_calls, is_penn: self.is_penn }
+        AnalyserWorker {
+            tagger,
+            parser,
+            tagging,
+            close_calls: self.close_calls,
+            is_penn: self.is_penn,
+            vocabulary: self.parser.as_ref().map(|parser| &**parser.model.vocabulary()),
+            hides_xpos: false,
+            unknown_tags: None,
+        }
     }
 }
 
@@ -300,6 +313,11 @@ pub struct AnalyserWorker<'a> {
     tagging: Tagging,
     close_calls: u32,
     is_penn: bool,
+    /// The parser's.
+    vocabulary: Option<&'a Vocabulary>,
+    /// Would the second tags of the sentence at hand mislead the parser?
+    hides_xpos: bool,
+    unknown_tags: Option<UnknownTags>,
 }
 
 impl AnalyserWorker<'_> {
@@ -308,39 +326,92 @@ impl AnalyserWorker<'_> {
         AnalyserWorker { close_calls, ..self }
     }
 
-    /// Fills in tags where they are wanted and the pipeline has a tagger, and says whether it did; words without tags are
-    /// written as the parser's treebank writes them.
+    /// Sees to it that the sentence has tags that the parser knows, and says whether the tagger had to help. Tags in the
+    /// input are kept where the parser knows them. Where what it knows stands in another column, it is moved: XPOS
+    /// becomes the tag of a parser for Penn tags, and Penn tags become the XPOS of a parser for Universal Dependencies,
+    /// around which the tagger fills in the rest. Tags that the parser does not know at all are replaced by the tagger's,
+    /// if there is a tagger. Words with tags from elsewhere are written as the parser's treebank writes them.
     pub fn tag(&mut self, sentence: &mut Sentence) -> bool {
-        let has_tags = sentence.has_tags();
-        if has_tags && self.tagging == Tagging::Missing {
-            return false;
+        let fit = match self.vocabulary {
+            Some(vocabulary) if self.tagging != Tagging::Untagged => Fit::of(sentence, vocabulary),
+            _ if sentence.has_tags() => Fit::Tags,
+            _ => Fit::Absent,
+        };
+        let is_new = self.tagging == Tagging::Always;
+        self.hides_xpos = fit == Fit::TagsWithoutXpos && !is_new;
+        match fit {
+            Fit::Tags | Fit::TagsWithoutXpos if !is_new => return false,
+            Fit::Tags | Fit::TagsWithoutXpos => {}
+            _ if self.is_penn => penn_escape(sentence),
+            Fit::XposInTags | Fit::Unknown => {
+                sentence.tokens.iter_mut().for_each(|token| token.form = penn_unescape(&token.form));
+            }
+            Fit::Absent | Fit::XposAsTags | Fit::XposAlone => {}
         }
-        // Words that come with tags are written as their treebank writes them already.
-        if self.is_penn && !has_tags {
-            penn_escape(sentence);
+        if is_new || fit == Fit::Absent {
+            let Some(tagger) = &mut self.tagger else { return false };
+            tagger.tag(sentence);
+            return true;
         }
-        let Some(tagger) = &mut self.tagger else { return false };
-        tagger.tag(sentence);
+        let has_unknown = fit == Fit::Unknown || (self.tagger.is_none() && fit != Fit::XposAsTags);
+        if has_unknown {
+            match &mut self.unknown_tags {
+                Some(unknown) => unknown.n_sentences += 1,
+                None => {
+                    let unknown = |vocabulary| UnknownTags::of(sentence, vocabulary, self.tagger.is_some());
+                    self.unknown_tags = self.vocabulary.map(unknown);
+                }
+            }
+        }
+        match fit {
+            Fit::XposAsTags => sentence.tokens.iter_mut().for_each(|token| token.tag.clone_from(&token.xpos)),
+            Fit::XposInTags => {
+                sentence.tokens.iter_mut().for_each(|token| token.xpos = std::mem::take(&mut token.tag));
+            }
+            _ => {}
+        }
+        match (&mut self.tagger, fit) {
+            (None, _) | (_, Fit::XposAsTags) => return false,
+            (Some(tagger), Fit::XposAlone | Fit::XposInTags) => tagger.tag_around_xpos(sentence),
+            (Some(tagger), _) => tagger.tag(sentence),
+        }
         true
+    }
+
+    /// What is to be said of tags that the model does not know, in the sentences since this was last asked.
+    pub fn take_unknown_tags(&mut self) -> Option<UnknownTags> {
+        self.unknown_tags.take()
     }
 
     /// Tags and parses; nothing without a parser, or for a sentence without words.
     pub fn analyse(&mut self, sentence: &mut Sentence) -> Option<Tree> {
         let is_tagged = self.tag(sentence);
-        match self.decide_close_calls(sentence, is_tagged) {
+        let hidden = self.hide_xpos(sentence);
+        let tree = match self.decide_close_calls(sentence, is_tagged) {
             Some(parses) => parses.into_iter().next().map(|scored| scored.tree),
-            None => self.parser.as_mut()?.parse(sentence),
-        }
+            None => self.parser.as_mut().and_then(|parser| parser.parse(sentence)),
+        };
+        show_xpos(sentence, hidden);
+        tree
     }
 
     /// The same with the best few trees.
     pub fn analyse_k_best(&mut self, sentence: &mut Sentence) -> Vec<ScoredTree> {
         let is_tagged = self.tag(sentence);
-        match (self.decide_close_calls(sentence, is_tagged), &mut self.parser) {
+        let hidden = self.hide_xpos(sentence);
+        let parses = match (self.decide_close_calls(sentence, is_tagged), &mut self.parser) {
             (Some(parses), _) => parses,
             (None, Some(parser)) => parser.parse_k_best(sentence),
             (None, None) => Vec::new(),
-        }
+        };
+        show_xpos(sentence, hidden);
+        parses
+    }
+
+    /// Takes XPOS away while the sentence is parsed, if it would mislead.
+    fn hide_xpos(&self, sentence: &mut Sentence) -> Vec<Str> {
+        let tokens = if self.hides_xpos { &mut sentence.tokens[..] } else { &mut [] };
+        tokens.iter_mut().map(|token| std::mem::take(&mut token.xpos)).collect()
     }
 
     /// Parses a sentence that was just tagged, if the parser is to have a say about its tags.
@@ -352,6 +423,11 @@ impl AnalyserWorker<'_> {
             _ => None,
         }
     }
+}
+
+/// Puts XPOS back.
+fn show_xpos(sentence: &mut Sentence, hidden: Vec<Str>) {
+    sentence.tokens.iter_mut().zip(hidden).for_each(|(token, xpos)| token.xpos = xpos);
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `treewright parse`: raw text, tokens, or words and tags, to trees.
 
 mod input;
+mod notices;
 mod output;
 
 use std::cell::RefCell;
@@ -10,9 +11,11 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use input::{Batch, Input, PortionRead, WithoutTags};
+use notices::Notices;
 use output::{Sink, Trees};
 use treewright::parser::{Search, TreeKind};
 use treewright::pipeline::{AnalyserWorker, Tagging};
+use treewright::tagset::UnknownTags;
 use treewright::treebank::{self, Entry, Format};
 use treewright::{Error, Result};
 
@@ -23,7 +26,9 @@ use crate::{models, workers};
 #[derive(Args)]
 #[command(after_help = "\
 Input that is no treebank is raw text: the model's segmenter finds sentences and tokens, its tagger the tags. Tokens
-(--from tokens) are tagged; words with tags (a treebank, or --from tokens --tagged) are parsed as they are.
+(--from tokens) are tagged. Words with tags (a treebank, or --from tokens --tagged) keep them if the model knows them,
+in whatever column: a parser for Penn tags uses XPOS, a parser for Universal Dependencies fills in UPOS around Penn
+tags. Tags the model does not know are replaced, and a note says so.
 
 Examples:
   echo 'The public is still cautious.' | treewright parse
@@ -67,9 +72,14 @@ pub struct ParseArgs {
     #[arg(long, value_enum, default_value_t = LinesArg::Free)]
     lines: LinesArg,
 
-    /// Tag anew, also words that have tags
+    /// Replace all tags in the input by the tagger's [default: sentences without tags, or with tags that the model
+    /// does not know, are tagged]
     #[arg(long)]
     retag: bool,
+
+    /// Believe the tags in the input, even where the model does not know them
+    #[arg(long, conflicts_with = "retag")]
+    keep_tags: bool,
 
     /// Do not try the second tag of words for which the tagger could hardly decide: up to twice as fast, a little less
     /// accurate (models that gained nothing from it in training never try)
@@ -155,6 +165,8 @@ struct Parsed {
     n_tokens: usize,
     /// The time it took.
     seconds: f64,
+    /// Those of the first sentence that has any.
+    unknown_tags: Option<UnknownTags>,
     /// What a thread read itself.
     read: Option<PortionRead>,
 }
@@ -176,7 +188,11 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     let mut totals = Totals::default();
     let parsing = Instant::now();
     let progress = args.read.progress(&args.files);
-    let tagging = if args.retag { Tagging::Always } else { Tagging::Missing };
+    let tagging = match (args.retag, args.keep_tags) {
+        (true, _) => Tagging::Always,
+        (false, true) => Tagging::Untagged,
+        (false, false) => Tagging::Missing,
+    };
     let by_workers = sink.format_for_workers();
     let worker = || {
         let close_calls = if args.first_tags { 0 } else { analyser.close_calls };
@@ -199,7 +215,9 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
             let seconds = started.elapsed().as_secs_f64();
             let n_tokens = entries.iter().map(|entries| entries[0].sentence.len()).sum();
             let n_sentences = entries.len();
-            Parsed { trees: Trees::of(entries, document, by_workers), n_sentences, n_tokens, seconds, read }
+            let unknown_tags = worker.take_unknown_tags();
+            let trees = Trees::of(entries, document, by_workers);
+            Parsed { trees, n_sentences, n_tokens, seconds, unknown_tags, read }
         }
     };
     let skipping = RefCell::new(Skipping::new(args.read.on_error));
@@ -212,12 +230,14 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
         skipping: &skipping,
         without_tags: &without_tags,
     };
+    let mut notices = Notices::default();
     let mut n_items_of_file = 0;
     workers::in_order(
         jobs,
         worker,
         |send| args.files.iter().try_for_each(|path| input.read(path, send)),
-        |Parsed { trees, n_sentences, n_tokens, seconds, read }| {
+        |Parsed { trees, n_sentences, n_tokens, seconds, unknown_tags, read }| {
+            notices.add_unknown_tags(unknown_tags);
             totals.seconds += seconds;
             totals.sentences += n_sentences;
             totals.tokens += n_tokens;
@@ -245,6 +265,9 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     sink.finish()?;
     drop(sink);
     output.finish()?;
+    if !args.read.quiet {
+        notices.tell(totals.sentences);
+    }
     totals.report(args, jobs, loading, parsing.elapsed().as_secs_f64())?;
     Ok(skipping.into_inner().report())
 }

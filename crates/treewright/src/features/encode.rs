@@ -141,6 +141,26 @@ impl Vocabulary {
         self.words.get(form).is_some()
     }
 
+    /// Did training see any tags?
+    pub fn has_tags(&self) -> bool {
+        !self.tags.values.is_empty()
+    }
+
+    /// Did training see this tag?
+    pub fn knows_tag(&self, tag: &str) -> bool {
+        self.tags.get(tag).is_some()
+    }
+
+    /// Did training see any XPOS?
+    pub fn has_xpos(&self) -> bool {
+        !self.xpos.values.is_empty()
+    }
+
+    /// Did training see this XPOS?
+    pub fn knows_xpos(&self, xpos: &str) -> bool {
+        self.xpos.get(xpos).is_some()
+    }
+
     fn word(&self, form: &str) -> u32 {
         let offset = self.words.values.len() as u32;
         let class = |class: String| self.classes.get(&class).map(|id| id + offset);

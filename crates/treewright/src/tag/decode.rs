@@ -77,6 +77,9 @@ pub(super) struct Sequence {
     pub(super) close_calls: Vec<CloseCall>,
     /// Where it has to decide otherwise.
     pub(super) otherwise: Vec<CloseCall>,
+    /// By place: the readings that agree with what is known of the word already; none if nothing is. Empty if nothing
+    /// is known of any word.
+    pub(super) allowed: Vec<Vec<u16>>,
 }
 
 impl Sequence {
@@ -91,6 +94,7 @@ impl Sequence {
         self.words.extend([Word::EDGE; REACH]);
         self.case = case_of(&self.words[(REACH + 1).min(self.words.len() - REACH)..]);
         self.otherwise.clear();
+        self.allowed.clear();
         self.sure.clear();
         self.sure.resize(self.words.len(), false);
         for decided in &mut self.decided {
@@ -205,6 +209,23 @@ impl<'a> Setting<'a> {
         }
     }
 
+    /// Leaves of the candidates those that agree with the allowed readings; if none does, what is known of the word
+    /// counts more than the dictionary.
+    fn restrict(&self, layer: Layer, allowed: &[u16], tag: u16, candidates: &mut Vec<u16>) {
+        let of_reading = |&reading: &u16| match layer {
+            Layer::Readings => (self.labels.tag_of(reading) == tag).then_some(reading),
+            Layer::Guesses | Layer::Tags => Some(self.labels.tag_of(reading)),
+        };
+        let mut labels: Vec<u16> = allowed.iter().filter_map(of_reading).collect();
+        labels.sort_unstable();
+        labels.dedup();
+        if candidates.iter().any(|label| labels.contains(label)) {
+            candidates.retain(|label| labels.contains(label));
+        } else if !labels.is_empty() {
+            *candidates = labels;
+        }
+    }
+
     /// Decides a layer for the words of a sequence from left to right; the layers before have decided. `own` gives the
     /// scores of a word on its own.
     pub(super) fn decide(
@@ -226,6 +247,9 @@ impl<'a> Setting<'a> {
             }
             let tag = sequence.decided[Layer::Tags as usize][at];
             self.candidates(layer, &sequence.words[at], tag, candidates);
+            if let Some(allowed) = sequence.allowed.get(at).filter(|allowed| !allowed.is_empty()) {
+                self.restrict(layer, allowed, tag, candidates);
+            }
             let chosen = if let [only] = candidates[..] {
                 only
             } else {

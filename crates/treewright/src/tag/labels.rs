@@ -126,6 +126,14 @@ impl Labels {
         self.tag_of[usize::from(reading)]
     }
 
+    /// The readings with this XPOS, rising.
+    pub(super) fn with_xpos(&self, xpos: &str) -> Vec<u16> {
+        const XPOS: usize = 1;
+        let Some(value) = self.values[XPOS].iter().position(|value| value == xpos) else { return Vec::new() };
+        let readings = self.readings.iter().enumerate();
+        readings.filter(|(_, reading)| reading[XPOS] as usize == value).map(|(id, _)| id as u16).collect()
+    }
+
     /// The readings with a tag, rising; at least one.
     #[inline]
     pub(super) fn readings_of(&self, tag: u16) -> &[u16] {

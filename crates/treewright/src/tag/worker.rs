@@ -134,13 +134,30 @@ impl<'a> TaggerWorker<'a> {
 
     /// Fills the columns that the tagger knows, whatever they held; leaves everything else as it is.
     pub fn tag(&mut self, sentence: &mut Sentence) {
+        self.start(sentence);
+        self.decide(&Layer::ALL, sentence);
+    }
+
+    /// The same where XPOS is known already: what is filled in agrees with it. Words without XPOS, or with one that the
+    /// tagger does not know, are tagged as any other.
+    pub fn tag_around_xpos(&mut self, sentence: &mut Sentence) {
+        self.start(sentence);
+        let TaggerWorker { tagger, sequence, .. } = self;
+        sequence.allowed.resize(sequence.words.len(), Vec::new());
+        for (at, token) in sequence.places().zip(&sentence.tokens) {
+            sequence.allowed[at] = tagger.labels.with_xpos(&token.xpos);
+        }
+        self.decide(&Layer::ALL, sentence);
+    }
+
+    /// Looks at the words of a sentence.
+    fn start(&mut self, sentence: &Sentence) {
         self.sequence.start();
         for token in &sentence.tokens {
             let place = self.cache.place(&token.form);
             self.sequence.words.push(self.cache.known[place].word);
         }
         self.sequence.finish();
-        self.decide(&Layer::ALL, sentence);
     }
 
     /// Where the sentence last tagged nearly got other tags, the closest first.

@@ -95,8 +95,49 @@ fn tags_that_are_there_stay_unless_new_ones_are_wanted() {
         analyser.worker(None, tagging).analyse(&mut sentence);
         sentence.tokens.iter().map(|token| token.tag.to_string()).collect::<Vec<_>>()
     };
-    assert_eq!(tags(Tagging::Missing), ["X1", "X2"]);
-    assert!(tags(Tagging::Always).iter().all(|tag| !tag.starts_with('X')));
+    assert_eq!(tags(Tagging::Untagged), ["X1", "X2"]);
+    for tagging in [Tagging::Missing, Tagging::Always] {
+        assert!(tags(tagging).iter().all(|tag| !tag.starts_with('X')), "{tagging:?}");
+    }
+}
+
+#[test]
+fn xpos_that_the_model_does_not_know_does_not_change_the_tree() {
+    let analyser = pipeline().analyser(Some(TreeKind::Dependencies)).expect("there is one");
+    let mut worker = analyser.worker(None, Tagging::Missing);
+    for entry in sample("ud_english_ewt.conllu") {
+        let [mut without, mut strange] = [(); 2].map(|()| entry.sentence.clone());
+        without.tokens.iter_mut().for_each(|token| token.xpos.clear());
+        // Some of another tagset's names mean something else here.
+        let names = ["x1", "NN", "x2", "VBZ", "x3"];
+        strange.tokens.iter_mut().zip(names.iter().cycle()).for_each(|(t, name)| t.xpos = (*name).into());
+        let given = strange.clone();
+        let trees = [&mut without, &mut strange].map(|sentence| worker.analyse(sentence));
+        // Short sentences have too many names that the model knows.
+        if given.len() >= 3 {
+            assert_eq!(trees[0], trees[1]);
+        }
+        assert_eq!(strange, given, "what is written is what was read");
+    }
+    assert_eq!(worker.take_unknown_tags(), None, "the tags were used");
+}
+
+#[test]
+fn the_first_tags_that_are_not_known_are_told() {
+    let analyser = pipeline().analyser(Some(TreeKind::Dependencies)).expect("there is one");
+    let mut worker = analyser.worker(None, Tagging::Missing);
+    for tag in ["NOUN", "X1", "X2"] {
+        worker.analyse(&mut Sentence::from_tagged([("boy", tag)]));
+    }
+    let unknown = worker.take_unknown_tags().expect("two sentences have strange tags");
+    assert_eq!((unknown.n_sentences, unknown.is_retagged), (2, true));
+    assert_eq!(unknown.examples, ["X1"]);
+    assert_eq!(worker.take_unknown_tags(), None);
+    let lone = Pipeline::of_parts([parser("ud_english_ewt.conllu", "arc-hybrid")]);
+    let analyser = lone.analyser(None).expect("a parser");
+    let mut worker = analyser.worker(None, Tagging::Missing);
+    worker.analyse(&mut Sentence::from_tagged([("boy", "X1")]));
+    assert!(!worker.take_unknown_tags().expect("strange").is_retagged);
 }
 
 /// Sentences without tags: those of the sample, with some of their words gone, so that taggers doubt.

@@ -1,0 +1,47 @@
+//! What `treewright parse` says about its input on stderr, once, at the end.
+
+use treewright::tagset::UnknownTags;
+
+/// What there is to say.
+#[derive(Default)]
+pub(super) struct Notices {
+    unknown_tags: Option<UnknownTags>,
+}
+
+impl Notices {
+    /// Adds the tags of a batch that the model does not know; batches come in the order of the input.
+    pub(super) fn add_unknown_tags(&mut self, more: Option<UnknownTags>) {
+        match (&mut self.unknown_tags, more) {
+            (Some(unknown), Some(more)) => unknown.n_sentences += more.n_sentences,
+            (unknown @ None, more) => *unknown = more,
+            (Some(_), None) => {}
+        }
+    }
+
+    /// Says it, after so many sentences.
+    pub(super) fn tell(&self, n_sentences: usize) {
+        let Some(UnknownTags { n_sentences: n_unknown, examples, is_retagged }) = &self.unknown_tags else {
+            return;
+        };
+        let what = match &examples[..] {
+            [] => String::new(),
+            examples => format!(" (such as {})", examples.join(", ")),
+        };
+
+        let whose = match n_sentences {
+            1 => "the sentence".to_owned(),
+            _ => format!("{n_unknown} of {n_sentences} sentences"),
+        };
+        if *is_retagged {
+            eprintln!(
+                "note: the tags of {whose} are not those of the model{what}; they were replaced by the tagger's \
+                 (--keep-tags uses the tags as they are)"
+            );
+        } else {
+            eprintln!(
+                "note: the tags of {whose} are not those of the model{what}, and the model has no tagger: the \
+                 trees will be poor"
+            );
+        }
+    }
+}
