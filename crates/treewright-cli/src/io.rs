@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use treewright::treebank::{self, Entry, Format, Opened, ReadOptions};
+use treewright::treebank::{self, Entry, Format, Limit, Opened, ReadOptions};
 use treewright::{Code, Error, Result};
 
 /// Flags of every command that reads treebanks.
@@ -28,6 +28,10 @@ pub struct ReadArgs {
     /// What to do about a sentence that cannot be read: stop, or leave it out and say so
     #[arg(long, value_enum, default_value_t = OnError::Fail)]
     pub on_error: OnError,
+
+    /// Largest sentence (or line) to read, in bytes: 1000000, 64M, 2G; a word counts as 64 bytes at least [default: 64M]
+    #[arg(long, value_name = "SIZE", value_parser = limit)]
+    pub max_sentence_bytes: Option<Limit>,
 
     /// No progress bar and no remarks on stderr, only errors
     #[arg(long, short)]
@@ -51,6 +55,7 @@ impl ReadArgs {
             format: self.from,
             tagged: self.tagged,
             many_roots: self.many_roots,
+            limit: self.max_sentence_bytes.unwrap_or_default(),
             ..ReadOptions::default()
         }
     }
@@ -64,6 +69,20 @@ impl ReadArgs {
     pub fn progress(&self, paths: &[String]) -> Progress {
         Progress::over_files(paths, self.quiet)
     }
+}
+
+/// Reads a size such as `64M`.
+fn limit(text: &str) -> Result<Limit, String> {
+    let (digits, shift) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 30),
+        _ => (text, 0),
+    };
+    let n_bytes = digits.parse::<usize>().ok().and_then(|n| n.checked_mul(1 << shift)).filter(|&n| n > 0);
+    n_bytes
+        .map(Limit::bytes)
+        .ok_or_else(|| "expected a number of bytes from 1 on, such as 500000, 64M or 2G".to_owned())
 }
 
 /// The name to print for a path.

@@ -40,6 +40,8 @@ codes! {
     Unwritable = "TW008";
     /// Flags that do not go together, or a value that a flag does not take.
     Usage = "TW009";
+    /// A sentence or line larger than the limit for one.
+    TooLarge = "TW010";
     /// A line with the wrong number of columns.
     ColumnCount = "TW101";
     /// A word, range or node number that is not what should follow.

@@ -51,7 +51,8 @@ impl<R: Read> AlpinoReader<R> {
         let name = options.file.rsplit(['/', '\\']).next().unwrap_or("");
         let name = name.strip_suffix(".gz").unwrap_or(name);
         let name = name.strip_suffix(".xml").unwrap_or(name);
-        AlpinoReader { source: XmlSource::new(source), file_id: Str::from(name), n_sentences: 0 }
+        let source = XmlSource::new(source, options.limit);
+        AlpinoReader { source, file_id: Str::from(name), n_sentences: 0 }
     }
 
     fn next_entry(&mut self) -> Result<Option<Entry>> {
@@ -63,16 +64,23 @@ impl<R: Read> AlpinoReader<R> {
             }
         };
         self.n_sentences += 1;
+        self.source.start_sentence();
         let mut parsed =
             Parsed { id: self.source.attribute("id").cloned().unwrap_or_default(), ..Parsed::default() };
         let mut comment: Option<String> = None;
         let mut error = None;
         loop {
+            if error.is_none()
+                && let Err(too_large) = self.source.check_size(start, parsed.words.len())
+            {
+                error = Some(too_large);
+                comment = None;
+            }
             match self.source.next()? {
                 None => return Err(start.error(Code::Truncated, "the file ends inside the sentence")),
-                Some((Part::Start("node"), at)) => {
-                    let found = parsed.open(&self.source, at);
-                    error = error.or(found.err());
+                // After an error the rest of the sentence is skipped.
+                Some((Part::Start("node"), at)) if error.is_none() => {
+                    error = parsed.open(&self.source, at).err();
                 }
                 Some((Part::Start("sentence"), _)) => {
                     if let (true, Some(id)) = (parsed.id.is_empty(), self.source.attribute("sentid")) {
@@ -83,16 +91,17 @@ impl<R: Read> AlpinoReader<R> {
                     let message = "<alpino_ds> inside another; expected </alpino_ds>";
                     error = error.or(Some(at.error(Code::BadXml, message)));
                 }
-                Some((Part::Start("comment"), _)) => comment = Some(String::new()),
+                Some((Part::Start("comment"), _)) if error.is_none() => comment = Some(String::new()),
                 Some((Part::Text(text), _)) => {
                     if let Some(comment) = &mut comment {
                         comment.push_str(text);
                     }
                 }
                 Some((Part::End("comment"), _)) => {
-                    let text = comment.take().unwrap_or_default();
-                    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-                    parsed.comments.push(Str::from(format!("# {line}")));
+                    if let Some(text) = comment.take() {
+                        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                        parsed.comments.push(Str::from(format!("# {line}")));
+                    }
                 }
                 Some((Part::End("node"), _)) => drop(parsed.open.pop()),
                 Some((Part::End("alpino_ds"), _)) => break,

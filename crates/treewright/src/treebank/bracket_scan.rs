@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::bracket::IS_SPECIAL;
-use super::lines::{Lines, column, is_blank};
+use super::lines::{Limit, Lines, column, is_blank};
 use super::{Entry, ReadOptions};
 use crate::error::{Code, Error, Result};
 use crate::ids::TokenIdx;
@@ -91,6 +91,7 @@ enum Scan {
 /// Reads trees in brackets.
 pub(super) struct BracketReader<R, S> {
     lines: Lines<R>,
+    limit: Limit,
     /// A tree without words, or a blank line, is an entry.
     no_parse: bool,
     /// The lines of the tree at hand, each with a line feed, and what follows on the last of them.
@@ -107,13 +108,16 @@ pub(super) struct BracketReader<R, S> {
     damaged_depth: usize,
     n_sentences: usize,
     open: Vec<Open>,
+    /// The number of brackets opened in the tree at hand, apart from those around a tag and a word.
+    n_opened: usize,
     tree: HalfTree<S>,
 }
 
 impl<R: Read, S: LeafStyle> BracketReader<R, S> {
     pub(super) fn new(source: R, options: &ReadOptions) -> Self {
         BracketReader {
-            lines: Lines::new(source),
+            lines: Lines::new(source, options.limit),
+            limit: options.limit,
             no_parse: options.no_parse,
             text: String::new(),
             at: 0,
@@ -123,6 +127,7 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
             damaged_depth: 0,
             n_sentences: 0,
             open: Vec::new(),
+            n_opened: 0,
             tree: HalfTree {
                 builder: NestedBuilder::default(),
                 words: Vec::new(),
@@ -143,8 +148,8 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
         if let Err(error) = &result {
             self.line_starts_tree = true;
             if !self.open.is_empty() {
-                // Who knows how many brackets were on a line that could not be read.
-                let is_known = !matches!(error.code, Code::InvalidUtf8 | Code::NulByte);
+                // Nobody knows how many brackets were on a line that could not be read.
+                let is_known = !matches!(error.code, Code::InvalidUtf8 | Code::NulByte | Code::TooLarge);
                 self.damaged_depth = if is_known { self.open.len() } else { usize::MAX / 2 };
             }
         }
@@ -157,8 +162,9 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
         Some(result)
     }
 
-    /// Reads one more line behind the text at hand; `false` at the end of the file.
+    /// Reads one more line after the text at hand; `false` at the end of the file.
     fn read_line(&mut self) -> Result<bool> {
+        self.lines.start_sentence();
         match self.lines.next_line() {
             None => Ok(false),
             Some(Ok(line)) => {
@@ -207,11 +213,16 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
             }
         }
         self.n_sentences += 1;
+        self.n_opened = 0;
+        self.known = self.known.later(&self.text, self.at);
+        self.drop_earlier_trees();
         let start = self.at;
-        self.known = self.known.later(&self.text, start);
         loop {
             match self.scan()? {
                 Scan::TreeEnd => break,
+                Scan::TextEnd if self.limit.is_exceeded_by(self.text.len() - start) => {
+                    return Err(self.too_large());
+                }
                 Scan::TextEnd if self.read_line()? => {}
                 Scan::TextEnd => return Err(self.unclosed(start, None)),
             }
@@ -219,6 +230,25 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
         let fills_line = self.starts_line(start) && !self.text[start..self.at].contains('\n');
         self.line_starts_tree |= fills_line;
         self.entry(start).map(Some)
+    }
+
+    /// Drops the trees before the one that starts here, if they are most of the text at hand: each tree may start on
+    /// the line on which the one before it ends.
+    fn drop_earlier_trees(&mut self) {
+        // What stands before a tree tells whether the tree starts a line.
+        let earlier = self.at.saturating_sub(1);
+        if earlier > 1 << 16 && earlier >= self.text.len() / 2 && self.text.is_char_boundary(earlier) {
+            self.text.drain(..earlier);
+            self.at -= earlier;
+            self.known.at = self.at;
+        }
+    }
+
+    #[cold]
+    fn too_large(&self) -> Error {
+        let start = self.open.first().map_or(self.at, |bracket| bracket.start);
+        let Place { line, column, .. } = self.known.later(&self.text, start);
+        self.limit.error(line, column).in_sentence(self.n_sentences)
     }
 
     fn starts_line(&self, at: usize) -> bool {
@@ -253,6 +283,10 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
                         let word = label.end + 1..text_end(bytes, label.end + 1);
                         if bytes.get(word.end) == Some(&b')') && !word.is_empty() {
                             at = word.end + 1;
+                            if self.limit.is_exceeded_by_items(self.tree.words.len()) {
+                                self.at = at;
+                                return Err(self.too_large());
+                            }
                             if !self.tree.word(&self.text, word.clone(), label) {
                                 self.at = at;
                                 return Err(self.bad_leaf(word));
@@ -262,6 +296,11 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
                     }
                     let (start, first_child) = (at, self.tree.builder.n_waiting());
                     at = label.end;
+                    self.n_opened += 1;
+                    if self.limit.is_exceeded_by_items(self.n_opened) {
+                        self.at = at;
+                        return Err(self.too_large());
+                    }
                     self.open.push(Open { start, label, is_spaced: false, n_bare: 0, first_child });
                 }
                 Some(b')') => {
@@ -288,6 +327,10 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
                         continue;
                     }
                     top.n_bare += 1;
+                    if self.limit.is_exceeded_by_items(self.tree.words.len()) {
+                        self.at = at;
+                        return Err(self.too_large());
+                    }
                     if !self.tree.word(&self.text, word.clone(), 0..0) {
                         self.at = at;
                         return Err(self.bad_leaf(word));

@@ -14,7 +14,7 @@ use crate::error::{Code, Error, Result};
 use crate::ids::TokenIdx;
 use crate::sentence::{EmptyNode, Multiword, Sentence, Str, Token};
 use crate::tree::{Arc, DependencyTree, Tree};
-use crate::treebank::lines::{Lines, column, is_blank};
+use crate::treebank::lines::{Limit, Lines, column, is_blank};
 use crate::treebank::{Entry, ReadOptions, Reader};
 
 const N_COLUMNS: usize = 10;
@@ -45,16 +45,16 @@ pub struct ConlluReader<R> {
 impl<R: Read> ConlluReader<R> {
     /// A reader of CoNLL-U.
     pub fn new(source: R, options: &ReadOptions) -> Self {
-        Self::with_dialect(source, Dialect::Conllu, options.many_roots)
+        Self::with_dialect(source, Dialect::Conllu, options.many_roots, options.limit)
     }
 
     /// A reader of CoNLL-X: no ranges, no empty nodes, any number of roots.
-    pub fn conllx(source: R, _options: &ReadOptions) -> Self {
-        Self::with_dialect(source, Dialect::Conllx, true)
+    pub fn conllx(source: R, options: &ReadOptions) -> Self {
+        Self::with_dialect(source, Dialect::Conllx, true, options.limit)
     }
 
-    fn with_dialect(source: R, dialect: Dialect, many_roots: bool) -> Self {
-        let lines = Lines::new(source);
+    fn with_dialect(source: R, dialect: Dialect, many_roots: bool, limit: Limit) -> Self {
+        let lines = Lines::new(source, limit);
         ConlluReader { lines, dialect, many_roots, n_sentences: 0, block: Block::default(), pending: None }
     }
 
@@ -62,6 +62,7 @@ impl<R: Read> ConlluReader<R> {
     fn sentence(&mut self) -> Result<Option<Entry>, (Error, Ended)> {
         let block = &mut self.block;
         block.start();
+        self.lines.start_sentence();
         loop {
             let number = self.lines.number() + 1;
             let line = match self.lines.next_line() {
@@ -73,6 +74,7 @@ impl<R: Read> ConlluReader<R> {
                 Some(b'0'..=b'9') => block.row(line, number, self.dialect),
                 _ if is_blank(line.as_bytes()) => {
                     if block.is_untouched() {
+                        self.lines.start_sentence();
                         continue;
                     }
                     break;
@@ -88,7 +90,7 @@ impl<R: Read> ConlluReader<R> {
     }
 }
 
-/// Has the blank line behind the sentence been read?
+/// Has the blank line after the sentence been read?
 struct Ended(bool);
 
 impl<R: Read> Iterator for ConlluReader<R> {

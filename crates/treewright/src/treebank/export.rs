@@ -38,7 +38,7 @@ pub use write::ExportWriter;
 /// The number of the first constituent.
 const FIRST_NODE: usize = 500;
 const ROOT_LABEL: &str = "TOP";
-/// Marks the comment behind `#BOS` in which the label of the root stands.
+/// Marks the comment after `#BOS` in which the label of the root stands.
 const ROOT_MARK: &str = "root=";
 /// What separates columns. Other white space, such as a no-break space, may stand in words.
 const SPACES: [char; 3] = [' ', '\t', '\r'];
@@ -87,23 +87,27 @@ pub struct ExportReader<R> {
     n_sentences: usize,
     /// The lines up to the next `#BOS` belong to something already reported.
     is_damaged: bool,
+    /// The comments up to the next `#BOS` belong to a sentence that was too large.
+    drops_comments: bool,
 }
 
 impl<R: Read> ExportReader<R> {
     /// A reader of the text in `source`.
     pub fn new(source: R, options: &ReadOptions) -> Self {
         ExportReader {
-            lines: Lines::new(source),
+            lines: Lines::new(source, options.limit),
             root_label: options.root_label.clone().unwrap_or_else(|| Str::from(ROOT_LABEL)),
             no_parse: options.no_parse,
             version: None,
             comments: Vec::new(),
             n_sentences: 0,
             is_damaged: false,
+            drops_comments: false,
         }
     }
 
     fn next_entry(&mut self) -> Result<Option<Entry>> {
+        self.lines.start_sentence();
         let Some(header) = self.find_start()? else { return Ok(None) };
         self.n_sentences += 1;
         let start = self.lines.number();
@@ -151,9 +155,13 @@ impl<R: Read> ExportReader<R> {
         let mut table = None;
         loop {
             let number = self.lines.number() + 1;
+            if self.comments.is_empty() {
+                self.lines.start_sentence();
+            }
             let Some(line) = self.lines.next_line() else { break };
             let line = match line {
                 Ok(line) => line,
+                Err(error) if self.drops_comments && error.code == Code::TooLarge => continue,
                 // A damaged sentence has been reported once.
                 Err(error) if self.is_damaged && matches!(error.code, Code::InvalidUtf8 | Code::NulByte) => {
                     continue;
@@ -167,6 +175,7 @@ impl<R: Read> ExportReader<R> {
                     break;
                 }
                 self.is_damaged = false;
+                self.drops_comments = false;
                 return Ok(Some(header));
             }
             if table.is_some() {
@@ -187,7 +196,9 @@ impl<R: Read> ExportReader<R> {
                 };
                 self.is_damaged = false;
             } else if line.starts_with("%%") {
-                self.comments.push(comment(line));
+                if !self.drops_comments {
+                    self.comments.push(comment(line));
+                }
             } else if !self.is_damaged && !is_blank(line.as_bytes()) {
                 let shown: String = line.chars().take(20).collect();
                 let message = format!("{shown:?} outside of any sentence; expected #BOS");
@@ -210,6 +221,11 @@ impl<R: Read> Iterator for ExportReader<R> {
     fn next(&mut self) -> Option<Result<Entry>> {
         let result = self.next_entry().transpose()?;
         Some(result.map_err(|mut error| {
+            if error.code == Code::TooLarge {
+                self.is_damaged = true;
+                self.drops_comments = true;
+                self.comments.clear();
+            }
             if error.location.sentence == 0 {
                 error.location.sentence = self.n_sentences;
             }

@@ -12,7 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::ids::{NodeId, TokenIdx};
 use crate::sentence::{EmptyNode, Multiword, Sentence, Str, Token};
 use crate::tree::{Arc, Child, ConstituentTree, DependencyTree, Tree, TreeBuilder, TreeError};
-use crate::treebank::lines::{Lines, column, is_blank};
+use crate::treebank::lines::{Limit, Lines, column, is_blank};
 use crate::treebank::{Entry, ReadOptions, Reader, Writer};
 
 type Text<'a> = Cow<'a, str>;
@@ -130,13 +130,14 @@ fn is_absent(text: &Text) -> bool {
 #[derive(Debug)]
 pub struct JsonReader<R> {
     lines: Lines<R>,
+    limit: Limit,
     n_sentences: usize,
 }
 
 impl<R: Read> JsonReader<R> {
     /// A reader of JSON lines.
-    pub fn new(source: R, _options: &ReadOptions) -> Self {
-        JsonReader { lines: Lines::new(source), n_sentences: 0 }
+    pub fn new(source: R, options: &ReadOptions) -> Self {
+        JsonReader { lines: Lines::new(source, options.limit), limit: options.limit, n_sentences: 0 }
     }
 }
 
@@ -146,12 +147,14 @@ impl<R: Read> Iterator for JsonReader<R> {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let number = self.lines.number() + 1;
+            self.lines.start_sentence();
             let line = match self.lines.next_line()? {
                 Ok(line) if is_blank(line.as_bytes()) => continue,
                 line => line,
             };
             self.n_sentences += 1;
-            let entry = line.and_then(|line| parse(line, number));
+            let limit = self.limit;
+            let entry = line.and_then(|line| parse(line, number, limit));
             return Some(entry.map_err(|error| error.in_sentence(self.n_sentences)));
         }
     }
@@ -163,7 +166,15 @@ impl<R: Read> Reader for JsonReader<R> {
     }
 }
 
-fn parse(line: &str, number: usize) -> Result<Entry> {
+fn parse(line: &str, number: usize, limit: Limit) -> Result<Entry> {
+    // Words and constituents are objects. Only a long line can have too many of them.
+    if limit.is_exceeded_by_items(line.len()) {
+        let n_objects = memchr::memchr_iter(b'{', line.as_bytes()).count();
+        // A word has two, and a constituent one.
+        if limit.is_exceeded_by_items(n_objects / 3) {
+            return Err(limit.error(number, 1));
+        }
+    }
     // The derived readers would take an array of fields, too.
     if !line.trim_ascii_start().starts_with('{') {
         let message = "this line is no JSON object; expected one per line";
@@ -180,6 +191,9 @@ fn parse(line: &str, number: usize) -> Result<Entry> {
         let message = format!("{message}; expected one JSON object per line");
         Error::new(Code::BadJson, number, column(line, offset), message)
     })?;
+    if limit.is_exceeded_by_items(object.tokens.len()) {
+        return Err(limit.error(number, 1));
+    }
     object.into_entry().map_err(|(code, message)| Error::new(code, number, 1, message))
 }
 

@@ -2,6 +2,8 @@
 //!
 //! A line is handed out as a slice of one buffer that grows only with the longest line. A byte order mark and the
 //! `\r` of `\r\n` are dropped; NUL bytes and invalid UTF-8 are errors with line and column.
+//!
+//! A limit keeps a hostile or broken input from taking all memory: see [`Limit`].
 
 use std::io::{ErrorKind, Read};
 use std::ops::Range;
@@ -9,6 +11,58 @@ use std::ops::Range;
 use crate::error::{Code, Error, Result};
 
 const CHUNK: usize = 1 << 16;
+
+/// How large one sentence may be: this many bytes of input, and one line, word or constituent for every
+/// [`Limit::ITEM`] of these bytes, because each takes memory however short it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    n_bytes: usize,
+}
+
+impl Limit {
+    /// What a line, word or constituent counts for at least.
+    pub const ITEM: usize = 64;
+    /// Reading and parsing a sentence of this size takes less than 2 GB of memory.
+    pub const DEFAULT: Limit = Limit { n_bytes: 64 << 20 };
+
+    /// A limit of this many bytes.
+    pub fn bytes(n_bytes: usize) -> Self {
+        Limit { n_bytes }
+    }
+
+    /// Is a sentence of this many words, or constituents, too large?
+    #[inline]
+    pub fn is_exceeded_by_items(self, n_items: usize) -> bool {
+        n_items > self.n_bytes / Self::ITEM
+    }
+
+    /// Is a sentence of this many bytes too large?
+    #[inline]
+    pub fn is_exceeded_by(self, n_bytes: usize) -> bool {
+        n_bytes > self.n_bytes
+    }
+
+    /// The error for a sentence that is too large.
+    #[cold]
+    pub fn error(self, line: usize, column: usize) -> Error {
+        let limit = match self.n_bytes {
+            n if n >= 1 << 20 && n.is_multiple_of(1 << 20) => format!("{} MB", n >> 20),
+            n => format!("{n} bytes"),
+        };
+        let message = format!(
+            "one sentence or line of more than {limit}, or more than {} words, constituents or lines in a \
+             sentence; --max-sentence-bytes sets the limit",
+            self.n_bytes / Self::ITEM
+        );
+        Error::new(Code::TooLarge, line, column, message)
+    }
+}
+
+impl Default for Limit {
+    fn default() -> Self {
+        Limit::DEFAULT
+    }
+}
 
 /// A source of lines. After an I/O error it is at its end.
 #[derive(Debug)]
@@ -27,13 +81,21 @@ pub struct Lines<R> {
     at_end: bool,
     /// Has any NUL byte been read? Until then, no line needs to be searched for one.
     has_nul: bool,
+    limit: Limit,
+    /// The size of the lines handed out since `start_sentence`.
+    spent: usize,
+    /// The rest of the current line is to be skipped, because the line was too long.
+    in_long_line: bool,
 }
 
 impl<R: Read> Lines<R> {
-    /// The lines of `source`.
-    pub fn new(source: R) -> Self {
+    /// The lines of `source`. A line or sentence beyond `limit` is an error.
+    pub fn new(source: R, limit: Limit) -> Self {
         Lines {
             source,
+            limit,
+            spent: 0,
+            in_long_line: false,
             buffer: vec![0; CHUNK],
             start: 0,
             end: 0,
@@ -50,11 +112,26 @@ impl<R: Read> Lines<R> {
         self.number
     }
 
+    /// A new sentence starts with the next line: the lines before it no longer count.
+    #[inline]
+    pub fn start_sentence(&mut self) {
+        self.spent = 0;
+    }
+
     /// The next line, without its end.
+    ///
+    /// Once the lines of a sentence exceed the limit, each further line is an error until `start_sentence`.
     #[inline]
     pub fn next_line(&mut self) -> Option<Result<&str>> {
         match self.advance() {
             Ok(Some(range)) => {
+                // A blank line may be the end of a sentence that is just small enough.
+                if self.limit.is_exceeded_by(self.spent)
+                    && (self.limit.is_exceeded_by(self.start - self.previous)
+                        || !is_blank(&self.buffer[range.clone()]))
+                {
+                    return Some(Err(self.limit.error(self.number, 1)));
+                }
                 let line = &self.buffer[range];
                 if self.has_nul && memchr::memchr(0, line).is_some() {
                     return Some(Err(bad_bytes(line, self.number)));
@@ -66,10 +143,12 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// The next line as it is, unchecked: for skipping what is known to be bad.
-    pub fn next_bytes(&mut self) -> Option<Result<&[u8]>> {
+    /// The next line as it is, unchecked: for skipping what is known to be bad. Of a line that is too long this is
+    /// only a part.
+    fn next_bytes(&mut self) -> Option<Result<&[u8]>> {
         match self.advance() {
             Ok(range) => range.map(|range| Ok(&self.buffer[range])),
+            Err(error) if error.code == Code::TooLarge => Some(Ok(b"_")),
             Err(error) => Some(Err(error)),
         }
     }
@@ -81,7 +160,7 @@ impl<R: Read> Lines<R> {
         self.number = self.number.saturating_sub(1);
     }
 
-    /// Skips to behind the next blank line, or to the end.
+    /// Skips to after the next blank line, or to the end.
     ///
     /// # Errors
     /// When reading fails.
@@ -97,6 +176,9 @@ impl<R: Read> Lines<R> {
     /// Finds the next line in the buffer, reading more as needed.
     #[inline]
     fn advance(&mut self) -> Result<Option<Range<usize>>> {
+        if self.in_long_line {
+            self.skip_long_line()?;
+        }
         loop {
             if let Some(at) = memchr::memchr(b'\n', &self.buffer[self.scanned..self.end]) {
                 let newline = self.scanned + at;
@@ -107,8 +189,35 @@ impl<R: Read> Lines<R> {
                 let is_rest = self.start < self.end;
                 return Ok(is_rest.then(|| self.hand_out(self.end, self.end)));
             }
+            if self.limit.is_exceeded_by(self.end - self.start) {
+                self.number += 1;
+                self.in_long_line = true;
+                return Err(self.limit.error(self.number, 1));
+            }
             self.fill()?;
         }
+    }
+
+    /// Reads up to the end of the line without keeping it.
+    #[cold]
+    fn skip_long_line(&mut self) -> Result<()> {
+        self.in_long_line = false;
+        self.scanned = self.start;
+        loop {
+            if let Some(at) = memchr::memchr(b'\n', &self.buffer[self.scanned..self.end]) {
+                self.start = self.scanned + at + 1;
+                break;
+            }
+            self.start = self.end;
+            self.scanned = self.end;
+            if self.at_end {
+                break;
+            }
+            self.fill()?;
+        }
+        self.scanned = self.start;
+        self.previous = self.start;
+        Ok(())
     }
 
     /// The line from `start` to `newline`; the next one starts at `next`.
@@ -116,6 +225,7 @@ impl<R: Read> Lines<R> {
     fn hand_out(&mut self, newline: usize, next: usize) -> Range<usize> {
         let mut line = self.start..newline;
         self.previous = self.start;
+        self.spent += (next - self.start).max(Limit::ITEM);
         self.start = next;
         self.scanned = next;
         self.number += 1;
@@ -128,7 +238,7 @@ impl<R: Read> Lines<R> {
         line
     }
 
-    /// Reads more behind the unfinished line.
+    /// Reads more after the unfinished line.
     fn fill(&mut self) -> Result<()> {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -225,7 +335,7 @@ mod tests {
     }
 
     fn all(bytes: &[u8], piece: usize) -> Vec<String> {
-        let mut lines = Lines::new(Drip { bytes, piece, fails: false });
+        let mut lines = Lines::new(Drip { bytes, piece, fails: false }, Limit::DEFAULT);
         let mut out = Vec::new();
         while let Some(line) = lines.next_line() {
             out.push(line.map_or_else(|error| error.to_string().trim().to_owned(), str::to_owned));
@@ -270,7 +380,7 @@ mod tests {
 
     #[test]
     fn a_line_can_be_taken_back() {
-        let mut lines = Lines::new(&b"\xEF\xBB\xBFa\nb\n"[..]);
+        let mut lines = Lines::new(&b"\xEF\xBB\xBFa\nb\n"[..], Limit::DEFAULT);
         for expected in ["a", "b"] {
             for _ in 0..2 {
                 lines.next_line();
@@ -283,7 +393,7 @@ mod tests {
 
     #[test]
     fn a_failing_source_ends() {
-        let mut lines = Lines::new(Drip { bytes: b"a\nb", piece: 2, fails: true });
+        let mut lines = Lines::new(Drip { bytes: b"a\nb", piece: 2, fails: true }, Limit::DEFAULT);
         assert_eq!(lines.next_line(), Some(Ok("a")));
         let error = lines.next_line().and_then(Result::err).expect("the source fails");
         assert_eq!((error.code, error.location.line), (Code::Io, 2));
@@ -300,7 +410,8 @@ mod tests {
                 if self.1 { Err(ErrorKind::Interrupted.into()) } else { self.0.read(out) }
             }
         }
-        let mut lines = Lines::new(Nervous(Drip { bytes: b"ab\nc", piece: 1, fails: false }, false));
+        let mut lines =
+            Lines::new(Nervous(Drip { bytes: b"ab\nc", piece: 1, fails: false }, false), Limit::DEFAULT);
         assert_eq!(lines.next_line(), Some(Ok("ab")));
         assert_eq!(lines.next_line(), Some(Ok("c")));
         assert_eq!(lines.next_line(), None);
@@ -314,7 +425,7 @@ mod tests {
 
     #[test]
     fn skipping_stops_behind_a_blank_line() {
-        let mut lines = Lines::new(&b"a\xFF\n\0\n \t\nb"[..]);
+        let mut lines = Lines::new(&b"a\xFF\n\0\n \t\nb"[..], Limit::DEFAULT);
         assert_eq!(lines.skip_past_blank(), Ok(()));
         assert_eq!(lines.next_line(), Some(Ok("b")));
         assert_eq!(lines.number(), 4);

@@ -48,6 +48,7 @@ pub use discbracket::{DiscbracketReader, DiscbracketWriter};
 pub use export::{ExportReader, ExportWriter};
 pub use format::Format;
 pub use json::{JsonReader, JsonWriter};
+pub use lines::Limit;
 pub use portions::{Portion, Portions};
 pub use tigerxml::{TigerReader, TigerWriter};
 pub use tokens::{TokensReader, TokensWriter, tokenize};
@@ -105,6 +106,8 @@ pub struct ReadOptions {
     pub bare_words: bool,
     /// Export: the label of the virtual root; `TOP` if absent.
     pub root_label: Option<Str>,
+    /// How large one sentence may be.
+    pub limit: Limit,
 }
 
 /// How to write.

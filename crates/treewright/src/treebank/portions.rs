@@ -3,7 +3,7 @@
 
 use std::io::{ErrorKind, Read};
 
-use super::{Entry, Format, ReadOptions, plain_reader};
+use super::{Entry, Format, Limit, ReadOptions, plain_reader};
 use crate::error::{Error, Result};
 use crate::treebank::lines::is_blank;
 
@@ -18,6 +18,12 @@ pub struct Portion {
 }
 
 impl Portion {
+    /// Its size in bytes.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.text.len()
+    }
+
     /// Its sentences and errors. The numbers of sentences in errors count from this portion's start.
     pub fn read<'a>(
         &'a self,
@@ -38,7 +44,7 @@ impl Portion {
 #[derive(Debug)]
 pub struct Portions<R> {
     source: R,
-    /// A portion has so many bytes, more or less.
+    /// A portion has this many bytes, more or less.
     size: usize,
     /// What was read and not yet handed out.
     rest: Vec<u8>,
@@ -46,15 +52,52 @@ pub struct Portions<R> {
     /// Why there is no more.
     failed: Option<Error>,
     at_end: bool,
+    limit: Limit,
+    /// The rest of the last sentence is to be skipped, because it is too large; is the line so far blank?
+    in_large_sentence: Option<bool>,
 }
 
 impl<R: Read> Portions<R> {
-    /// Portions of about `size` bytes; a sentence is never cut.
-    pub fn new(source: R, size: usize) -> Self {
-        Portions { source, size, rest: Vec::new(), n_lines: 0, failed: None, at_end: false }
+    /// Portions of about `size` bytes; a sentence is never cut. Of a sentence beyond the limit there is only as much
+    /// as a reader with the same limit needs to find it so.
+    pub fn new(source: R, size: usize, limit: Limit) -> Self {
+        Portions {
+            source,
+            size,
+            rest: Vec::new(),
+            n_lines: 0,
+            failed: None,
+            at_end: false,
+            limit,
+            in_large_sentence: None,
+        }
     }
 
-    /// Reads until `rest` has so many bytes, or there is no more.
+    /// Skips to the line feed that ends the next blank line. It stays, so that nothing after it looks like the start of
+    /// the file.
+    fn skip_large_sentence(&mut self, mut is_blank_line: bool) {
+        loop {
+            self.fill(1 << 16);
+            for (i, &byte) in self.rest.iter().enumerate() {
+                if byte != b'\n' {
+                    is_blank_line &= is_blank(&[byte]);
+                    continue;
+                }
+                if is_blank_line {
+                    self.rest.drain(..i);
+                    return;
+                }
+                self.n_lines += 1;
+                is_blank_line = true;
+            }
+            self.rest.clear();
+            if self.at_end {
+                return;
+            }
+        }
+    }
+
+    /// Reads until `rest` has this many bytes, or there is no more.
     fn fill(&mut self, size: usize) {
         let mut end = self.rest.len();
         self.rest.resize(size.max(end), 0);
@@ -83,6 +126,9 @@ impl<R: Read> Iterator for Portions<R> {
     type Item = Result<Portion>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        if let Some(is_blank_line) = self.in_large_sentence.take() {
+            self.skip_large_sentence(is_blank_line);
+        }
         let mut size = self.size.max(1);
         let cut = loop {
             self.fill(size);
@@ -91,21 +137,28 @@ impl<R: Read> Iterator for Portions<R> {
             }
             match last_cut(&self.rest) {
                 Some(cut) => break cut,
+                None if self.limit.is_exceeded_by(self.rest.len()) => {
+                    let line = memchr::memrchr(b'\n', &self.rest).map_or(0, |newline| newline + 1);
+                    let line = &self.rest[line..];
+                    // A line that is too long ends no sentence.
+                    self.in_large_sentence = Some(is_blank(line) && !self.limit.is_exceeded_by(line.len()));
+                    break self.rest.len();
+                }
                 None => size = self.rest.len() * 2,
             }
         };
         if cut == 0 {
             return self.failed.take().map(Err);
         }
-        let behind = self.rest.split_off(cut);
-        let text = std::mem::replace(&mut self.rest, behind);
+        let after = self.rest.split_off(cut);
+        let text = std::mem::replace(&mut self.rest, after);
         let n_lines_before = self.n_lines;
         self.n_lines += memchr::memchr_iter(b'\n', &text).count();
         Some(Ok(Portion { text, n_lines_before }))
     }
 }
 
-/// Behind the last blank line, if what follows is known to be no byte order mark, which would be dropped there.
+/// The place after the last blank line, if what follows is known to be no byte order mark, which would be dropped there.
 fn last_cut(text: &[u8]) -> Option<usize> {
     let mut end = memchr::memrchr(b'\n', text)? + 1;
     loop {

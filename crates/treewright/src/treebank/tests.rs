@@ -233,12 +233,14 @@ fn the_page_on_formats_names_every_format_and_every_code() {
 
 /// Portions hold what the whole holds: sentences, errors, their lines and numbers.
 fn check_portions(format: Format, text: &[u8], size: usize) {
-    let options = named("a file");
+    check_portions_within(format, text, size, &named("a file"));
+}
+
+fn check_portions_within(format: Format, text: &[u8], size: usize, options: &ReadOptions) {
     let mut n_items = 0;
     let mut items = Vec::new();
-    for portion in Portions::new(text, size) {
-        let read: Vec<Result<Entry>> =
-            portion.expect("memory does not fail").read(format, &options).collect();
+    for portion in Portions::new(text, size, options.limit) {
+        let read: Vec<Result<Entry>> = portion.expect("memory does not fail").read(format, options).collect();
         let number = |error: Error| {
             let sentence = n_items + error.location.sentence;
             error.in_sentence(sentence)
@@ -250,7 +252,7 @@ fn check_portions(format: Format, text: &[u8], size: usize) {
     if items.is_empty() {
         items.push(Err(empty_input().in_file("a file")));
     }
-    let whole: Vec<Result<Entry>> = reader(format, text, &options).collect();
+    let whole: Vec<Result<Entry>> = reader(format, text, options).collect();
     assert!(items == whole, "{size} {:?}\n{items:?}\n{whole:?}", String::from_utf8_lossy(text));
 }
 
@@ -274,7 +276,7 @@ fn portions_hold_what_the_whole_holds() {
         }
     }
     // Long samples in portions of a usual size are several.
-    assert!(Portions::new(SAMPLES[0].1, 1000).count() > 5);
+    assert!(Portions::new(SAMPLES[0].1, 1000, Limit::DEFAULT).count() > 5);
 }
 
 #[test]
@@ -292,7 +294,7 @@ fn a_source_that_fails_gives_what_came_before() {
     let text = format!("{row}\n{row}\n{row}1\tb");
     let whole: Vec<_> = reader(Format::Conllu, Failing(text.as_bytes()), &named("")).collect();
     for size in [1, 50, 1000] {
-        let portions: Vec<_> = Portions::new(Failing(text.as_bytes()), size).collect();
+        let portions: Vec<_> = Portions::new(Failing(text.as_bytes()), size, Limit::DEFAULT).collect();
         let (last, before) = portions.split_last().expect("an error at least");
         let entries: Vec<_> = before
             .iter()
@@ -357,4 +359,146 @@ proptest! {
             }
         }
     }
+}
+
+fn with_limit(n_bytes: usize) -> ReadOptions {
+    ReadOptions { file: "a file".to_owned(), limit: Limit::bytes(n_bytes), ..ReadOptions::default() }
+}
+
+/// Both sentences around a large one are found with this limit, and one error instead of it; without, there is none.
+#[track_caller]
+fn check_large(format: Format, before: &str, large: &str, after: &str, limit: usize) {
+    let text = format!("{before}{large}{after}");
+    let items: Vec<_> = reader(format, text.as_bytes(), &with_limit(limit)).collect();
+    let errors: Vec<_> = items.iter().filter_map(|item| item.as_ref().err()).collect();
+    let found = (items.len(), errors.iter().map(|error| error.code).collect::<Vec<_>>());
+    assert_eq!(found, (3, vec![Code::TooLarge]), "{format} {errors:?}");
+    assert!(items[1].is_err() && errors[0].message.contains("--max-sentence-bytes"), "{format}");
+    assert_eq!(errors[0].location.sentence, 2, "{format}");
+    let items: Vec<_> = reader(format, text.as_bytes(), &named("")).collect();
+    assert!(items.iter().all(|item| !matches!(item, Err(error) if error.code == Code::TooLarge)), "{format}");
+}
+
+#[test]
+fn a_sentence_beyond_the_limit_is_skipped() {
+    let row = |n: usize| format!("{n}\ta\t_\tX\t_\t_\t{}\tx\t_\t_\n", n - 1);
+    let rows: String = (1..=40).map(row).collect();
+    let one = format!("{}\n", row(1));
+    for format in [Format::Conllu, Format::Conllx] {
+        // Many words, a long line, nothing but comments.
+        check_large(format, &one, &format!("{rows}\n"), &one, 2000);
+        check_large(format, &one, &format!("1\t{}\n{rows}\n", "a".repeat(9000)), &one, 2000);
+        check_large(format, &one, &format!("{}{}\n", "#\n".repeat(40), row(1)), &one, 2000);
+    }
+    let indexed = |n: usize| (0..n).map(|i| format!("(X {i}={})", "a".repeat(20))).collect::<String>();
+    for (format, tree) in
+        [(Format::Ptb, "(S (X a))\n"), (Format::Discbracket, "(S (X 0=a))\n"), (Format::Ptb, "(S a b)\n")]
+    {
+        let word = if format == Format::Ptb { "a" } else { "0=a" };
+        // Many brackets, on a line, over lines, and never closed; a long line; a long word.
+        check_large(format, tree, &format!("{}{word}{}\n", "(".repeat(40), ")".repeat(40)), tree, 2000);
+        check_large(
+            format,
+            tree,
+            &format!("(S\n{}{word}\n{})\n", " (A\n".repeat(40), ")\n".repeat(40)),
+            tree,
+            2000,
+        );
+        check_large(format, tree, &format!("{}\n", "(".repeat(9000)), tree, 2000);
+        check_large(format, tree, &format!("(S {word}{})\n", "a".repeat(9000)), tree, 2000);
+        check_large(format, tree, &format!("(S\n{})\n", "\n".repeat(9000)), tree, 2000);
+    }
+    check_large(Format::Ptb, "(S a b)\n", &format!("(S {})\n", "a ".repeat(40)), "(S a b)\n", 2000);
+    check_large(Format::Ptb, "(S a b)\n", &format!("(S {})\n", "(X a) ".repeat(40)), "(S a b)\n", 2000);
+    check_large(Format::Discbracket, "(S 0=a)", &format!("(S {})", indexed(40)), "\n(S 0=a)", 2000);
+    let export = |lines: &str| format!("#BOS 1\n{lines}#EOS 1\n");
+    let one = export("a X -- -- 0\n");
+    check_large(Format::Export, &one, &export(&"a X -- -- 0\n".repeat(40)), &one, 2000);
+    check_large(Format::Export, &one, &export(&format!("{} X -- -- 0\n", "a".repeat(9000))), &one, 2000);
+    check_large(Format::Export, &one, &export(&format!("a X -- -- 0\n{}", "%% a\n".repeat(90))), &one, 2000);
+    let tiger = |inner: &str| format!("<s id=\"s\"><graph>{inner}</graph></s>\n");
+    let word = |n: usize| format!("<t id=\"a{n}\" word=\"a\"/>\n");
+    let words: String = (0..40).map(word).collect();
+    let one = tiger(&word(1));
+    let corpus = |text: &str| format!("<corpus>\n{text}");
+    check_large(Format::Tigerxml, &corpus(&one), &tiger(&words), &format!("{one}</corpus>"), 2000);
+    check_large(
+        Format::Tigerxml,
+        &corpus(&one),
+        &tiger(&"<x>\n".repeat(300).replace("<x>", "<x/>")),
+        &format!("{one}</corpus>"),
+        2000,
+    );
+    let alpino = |inner: &str| format!("<alpino_ds>\n<node cat=\"s\">\n{inner}</node>\n</alpino_ds>\n");
+    let word = |n: usize| format!("<node begin=\"{n}\" word=\"a\"/>\n");
+    let words: String = (0..40).map(word).collect();
+    let (first, last) = (format!("<x>{}", alpino(&word(0))), format!("{}</x>", alpino(&word(0))));
+    check_large(Format::Alpino, &first, &alpino(&words), &last, 2000);
+    check_large(Format::Alpino, &first, &alpino(&"<comment>a b c</comment>\n".repeat(90)), &last, 2000);
+    let json = |n: usize| format!("{{\"tokens\":[{}]}}\n", vec![r#"{"form":"a"}"#; n].join(","));
+    check_large(Format::Json, &json(1), &json(40), &json(1), 2000);
+    check_large(Format::Json, &json(1), &json(4000), &json(1), 2000);
+    for format in [Format::Tokens, Format::Text] {
+        check_large(format, "a b\n", &format!("{}\n", "a ".repeat(40)), "a b\n", 2000);
+        check_large(format, "a b\n", &format!("{}\n", "a".repeat(9000)), "a b\n", 2000);
+    }
+    check_large(Format::Text, "a b\n", &format!("{}\n", "(".repeat(40)), "a b\n", 2000);
+}
+
+#[test]
+fn comments_without_a_sentence_end_at_the_limit() {
+    let text = format!("{}#BOS 1\na X -- -- 0\n#EOS 1\n", "%% a\n".repeat(9000));
+    let items: Vec<_> = reader(Format::Export, text.as_bytes(), &with_limit(2000)).collect();
+    assert_eq!(items.len(), 2);
+    assert_eq!(items[0].as_ref().map_err(|error| error.code), Err(Code::TooLarge));
+    assert!(items[1].as_ref().expect("whole").sentence.comments.is_empty());
+}
+
+#[test]
+fn a_tag_or_nesting_beyond_the_limit_ends_xml() {
+    for inner in [format!("<t word=\"{}", "a\n".repeat(9000)), "<x>\n".repeat(9000)] {
+        for (format, start) in [(Format::Tigerxml, "<corpus><s>"), (Format::Alpino, "<alpino_ds>")] {
+            let text = format!("{start}{inner}");
+            let items: Vec<_> = reader(format, text.as_bytes(), &with_limit(2000)).collect();
+            let codes: Vec<_> = items.iter().map(|item| item.as_ref().expect_err("too large").code).collect();
+            assert_eq!(codes, [Code::TooLarge], "{format}");
+        }
+    }
+}
+
+#[test]
+fn many_trees_on_a_line_are_no_large_sentence() {
+    // Each tree ends on the line on which the next one starts.
+    let text = format!("(S (X a)\n{} ) x", "(X b)) (S (X a)\n".repeat(30_000));
+    let options = ReadOptions { limit: Limit::bytes(200_000), ..ReadOptions::default() };
+    let entries: Vec<_> = reader(Format::Ptb, text.as_bytes(), &options).collect();
+    assert_eq!(entries.len(), 30_002);
+    assert!(entries[..30_001].iter().all(Result::is_ok));
+    let location = &entries[30_001].as_ref().expect_err("text outside of trees").location;
+    assert_eq!((location.line, location.column), (30_002, 4));
+}
+
+#[test]
+fn portions_of_large_sentences_hold_what_the_whole_holds() {
+    let row = |n: usize| format!("{n}\ta\t_\tX\t_\t_\t{}\tx\t_\t_\n", n - 1);
+    let rows: String = (1..=40).map(row).collect();
+    let long = format!("1\t{}\n", "a".repeat(3000));
+    let one = row(1);
+    let mark = "\u{feff}";
+    let texts = [
+        format!("{one}\n{rows}\n{one}\n"),
+        format!("{one}\n{long}{one} \t\n{mark}{one}\n{one}\n{rows}"),
+        format!("{rows}\n{rows}\n\n{one}"),
+        format!("{one}\n{}\n{one}", "#\n".repeat(2000)),
+        format!("{one}\n{}\n{one}", " ".repeat(3000)),
+    ];
+    for text in &texts {
+        for size in [1, 10, 100, 1000, 1 << 20] {
+            for limit in [700, 1000, 1300] {
+                check_portions_within(Format::Conllu, text.as_bytes(), size, &with_limit(limit));
+            }
+        }
+    }
+    let portions: Vec<_> = Portions::new(texts[3].as_bytes(), 10, Limit::bytes(1000)).collect();
+    assert!(portions.iter().all(|portion| portion.as_ref().is_ok_and(|portion| portion.len() < 3000)));
 }

@@ -61,7 +61,7 @@ impl<R: Read> TigerReader<R> {
     /// A reader of the text in `source`.
     pub fn new(source: R, options: &ReadOptions) -> Self {
         TigerReader {
-            source: XmlSource::new(source),
+            source: XmlSource::new(source, options.limit),
             root_label: options.root_label.clone().unwrap_or_else(|| Str::from(ROOT_LABEL)),
             no_parse: options.no_parse,
             n_sentences: 0,
@@ -77,21 +77,23 @@ impl<R: Read> TigerReader<R> {
             }
         };
         self.n_sentences += 1;
+        self.source.start_sentence();
         let mut graph = Graph::default();
         graph.sentence.id = self.source.attribute("id").cloned().unwrap_or_default();
         // After an error in the sentence, its other elements are skipped.
         let mut error = None;
         loop {
+            if error.is_none() {
+                error = self.source.check_size(start, graph.sentence.len()).err();
+            }
             match self.source.next()? {
                 None => return Err(start.error(Code::Truncated, "the file ends inside the sentence")),
                 Some((Part::Start("s"), at)) => {
                     error.get_or_insert(at.error(Code::BadXml, "a sentence inside another; expected </s>"));
                 }
-                Some((Part::Start(name), at)) => {
+                Some((Part::Start(name), at)) if error.is_none() => {
                     let name = Str::from(name);
-                    if let (Err(found), None) = (graph.element(&name, &self.source, at), &error) {
-                        error = Some(found);
-                    }
+                    error = graph.element(&name, &self.source, at).err();
                 }
                 Some((Part::End("s"), _)) => break,
                 Some((Part::End("t" | "nt"), _)) => graph.current = None,

@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 
 use crate::error::{Code, Error, Result};
 use crate::sentence::{Sentence, Str, Token};
-use crate::treebank::lines::{Lines, column, is_blank};
+use crate::treebank::lines::{Limit, Lines, column, is_blank};
 use crate::treebank::{Entry, ReadOptions, Reader, WriteOptions, Writer};
 
 const NO_SPACE: &str = "SpaceAfter=No";
@@ -27,6 +27,7 @@ enum Kind {
 pub struct TokensReader<R> {
     lines: Lines<R>,
     kind: Kind,
+    limit: Limit,
     n_sentences: usize,
 }
 
@@ -34,12 +35,16 @@ impl<R: Read> TokensReader<R> {
     /// A reader of tokens; of `word/TAG` if the options say so.
     pub fn new(source: R, options: &ReadOptions) -> Self {
         let kind = if options.tagged { Kind::Tagged } else { Kind::Tokens };
-        TokensReader { lines: Lines::new(source), kind, n_sentences: 0 }
+        Self::with_kind(source, kind, options.limit)
     }
 
     /// A reader of text.
-    pub fn text(source: R, _options: &ReadOptions) -> Self {
-        TokensReader { lines: Lines::new(source), kind: Kind::Text, n_sentences: 0 }
+    pub fn text(source: R, options: &ReadOptions) -> Self {
+        Self::with_kind(source, Kind::Text, options.limit)
+    }
+
+    fn with_kind(source: R, kind: Kind, limit: Limit) -> Self {
+        TokensReader { lines: Lines::new(source, limit), kind, limit, n_sentences: 0 }
     }
 }
 
@@ -49,6 +54,7 @@ impl<R: Read> Iterator for TokensReader<R> {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let number = self.lines.number() + 1;
+            self.lines.start_sentence();
             let line = match self.lines.next_line()? {
                 Ok(line) if is_blank(line.as_bytes()) => continue,
                 // Text is cut at any white space, so a line of it has no words.
@@ -56,8 +62,14 @@ impl<R: Read> Iterator for TokensReader<R> {
                 line => line,
             };
             self.n_sentences += 1;
-            let kind = self.kind;
+            let (kind, limit) = (self.kind, self.limit);
             let tokens = line.and_then(|line| match kind {
+                // Only a long line can have too many words.
+                _ if limit.is_exceeded_by_items(line.len())
+                    && limit.is_exceeded_by_items(max_words(line, kind)) =>
+                {
+                    Err(limit.error(number, 1))
+                }
                 Kind::Tokens => Ok(words(line).map(|(_, word)| Token::new(word, "")).collect()),
                 Kind::Tagged => words(line).map(|(at, word)| tagged(word, line, at, number)).collect(),
                 Kind::Text => Ok(tokenize(line)),
@@ -71,6 +83,14 @@ impl<R: Read> Iterator for TokensReader<R> {
 impl<R: Read> Reader for TokensReader<R> {
     fn line(&self) -> usize {
         self.lines.number() + 1
+    }
+}
+
+/// How many words a line has; of text, how many it can have at most.
+fn max_words(line: &str, kind: Kind) -> usize {
+    match kind {
+        Kind::Text => 1 + line.chars().filter(|c| !c.is_alphanumeric()).count(),
+        Kind::Tokens | Kind::Tagged => words(line).count(),
     }
 }
 

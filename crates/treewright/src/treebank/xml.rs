@@ -8,7 +8,7 @@ use std::io::{BufRead, Read};
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
 
-use super::lines::Lines;
+use super::lines::{Limit, Lines};
 use crate::error::{Code, Error, Result};
 use crate::sentence::Str;
 
@@ -33,6 +33,10 @@ struct Feed<R> {
     /// The column of the byte at `at`, kept up to date because a file may be one long line.
     column: usize,
     error: Option<Error>,
+    limit: Limit,
+    /// How many bytes the current tag or text has, and the sentence before it.
+    part_size: usize,
+    sentence_size: usize,
 }
 
 impl<R: Read> Feed<R> {
@@ -58,9 +62,15 @@ impl<R: Read> Read for Feed<R> {
 impl<R: Read> BufRead for Feed<R> {
     fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
         if self.at == self.line.len() {
+            if self.limit.is_exceeded_by(self.part_size) {
+                let At { line, column } = self.place();
+                self.error = Some(self.limit.error(line, column));
+                return Err(std::io::Error::other("a tag or text that is too long"));
+            }
             self.line.clear();
             self.at = 0;
             self.column = 1;
+            self.lines.start_sentence();
             match self.lines.next_line() {
                 None => {}
                 Some(Ok(line)) => {
@@ -80,6 +90,7 @@ impl<R: Read> BufRead for Feed<R> {
         let consumed = &self.line.as_bytes()[self.at..self.at + n];
         self.column += consumed.iter().filter(|&&byte| byte & 0xC0 != 0x80).count();
         self.at += n;
+        self.part_size += n;
     }
 }
 
@@ -98,12 +109,23 @@ pub(super) struct XmlSource<R: Read> {
     name: Str,
     text: String,
     depth: usize,
+    /// The number of start tags since `start_sentence`.
+    n_elements: usize,
     has_ended: bool,
 }
 
 impl<R: Read> XmlSource<R> {
-    pub(super) fn new(source: R) -> Self {
-        let feed = Feed { lines: Lines::new(source), line: String::new(), at: 0, column: 1, error: None };
+    pub(super) fn new(source: R, limit: Limit) -> Self {
+        let feed = Feed {
+            lines: Lines::new(source, limit),
+            line: String::new(),
+            at: 0,
+            column: 1,
+            error: None,
+            limit,
+            part_size: 0,
+            sentence_size: 0,
+        };
         let mut reader = quick_xml::Reader::from_reader(feed);
         reader.config_mut().expand_empty_elements = true;
         XmlSource {
@@ -113,8 +135,26 @@ impl<R: Read> XmlSource<R> {
             name: Str::default(),
             text: String::new(),
             depth: 0,
+            n_elements: 0,
             has_ended: false,
         }
+    }
+
+    /// A sentence starts here: what was before no longer counts.
+    pub(super) fn start_sentence(&mut self) {
+        self.n_elements = 0;
+        self.reader.get_mut().sentence_size = 0;
+    }
+
+    /// An error if the sentence, which has this many words, is too large.
+    pub(super) fn check_size(&self, start: At, n_words: usize) -> Result<()> {
+        let Feed { limit, sentence_size, .. } = *self.reader.get_ref();
+        // A word and a constituent, and an edge above each of them.
+        let n_items = n_words.max(self.n_elements / 4);
+        if limit.is_exceeded_by(sentence_size) || limit.is_exceeded_by_items(n_items) {
+            return Err(limit.error(start.line, start.column));
+        }
+        Ok(())
     }
 
     pub(super) fn line(&self) -> usize {
@@ -151,6 +191,8 @@ impl<R: Read> XmlSource<R> {
         loop {
             let at = self.reader.get_ref().place();
             self.buffer.clear();
+            let feed = self.reader.get_mut();
+            feed.sentence_size += std::mem::take(&mut feed.part_size);
             let event = match self.reader.read_event_into(&mut self.buffer) {
                 Ok(event) => event,
                 Err(error) => {
@@ -161,6 +203,12 @@ impl<R: Read> XmlSource<R> {
             let kind = match event {
                 Event::Start(start) => {
                     self.depth += 1;
+                    self.n_elements += 1;
+                    // The parser keeps the names of all open elements.
+                    let limit = self.reader.get_ref().limit;
+                    if limit.is_exceeded_by_items(self.depth / 2) {
+                        return Err(limit.error(at.line, at.column));
+                    }
                     self.name = Str::from(start.local_name().as_ref());
                     read_attributes(&start, &mut self.attributes).map_err(|error| bad_xml(at, &error))?;
                     if let Some(name) = doubled(&self.attributes) {

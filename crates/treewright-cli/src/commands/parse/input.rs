@@ -104,7 +104,7 @@ impl Input<'_> {
             treebank::recognise(self.progress.watch(open_raw(path)?), &options)?;
         if format.has_blank_lines() {
             let options = Arc::new(options);
-            for portion in Portions::new(source, PORTION) {
+            for portion in Portions::new(source, PORTION, options.limit) {
                 let portion = portion.map_err(|error| error.in_file(&options.file))?;
                 send(Batch::Unread(portion, format, options.clone()))?;
             }
