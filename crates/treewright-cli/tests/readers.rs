@@ -1,0 +1,45 @@
+//! Reading, drawing and scoring from outside: limits, conversions, pictures.
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+fn run(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_treewright"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program runs");
+    // A program that refuses its flags may be gone before it has read anything.
+    if let Err(error) = child.stdin.take().expect("piped").write_all(input) {
+        assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe, "{error}");
+    }
+    child.wait_with_output().expect("it ends")
+}
+
+/// The exit code, stdout and stderr.
+fn ends(arguments: &[&str], input: &[u8]) -> (i32, String, String) {
+    let Output { status, stdout, stderr } = run(arguments, input);
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    (status.code().expect("no signal"), text(stdout), text(stderr))
+}
+
+#[test]
+fn a_large_sentence_is_refused_or_skipped() {
+    let text = format!("(S (A a))\n(S {})\n(S (B b))\n", "(A a)".repeat(40));
+    let convert = ["convert", "-", "-", "--from", "ptb", "--to", "ptb", "--max-sentence-bytes", "2k"];
+    let (code, _, stderr) = ends(&convert, text.as_bytes());
+    assert_eq!(code, 1);
+    assert!(stderr.contains("stdin:2:1: sentence 2:") && stderr.contains("[TW010]"), "{stderr}");
+    assert!(stderr.contains("--max-sentence-bytes"), "{stderr}");
+    let (_, stdout, stderr) = ends(&[&convert[..], &["--on-error", "skip"]].concat(), text.as_bytes());
+    assert_eq!(stdout, "(S (A a))\n(S (B b))\n");
+    assert!(stderr.contains("[TW010]"), "{stderr}");
+    let (code, ..) = ends(&convert[..7], text.as_bytes());
+    assert_eq!(code, 0);
+    for wrong in ["0", "x", "5T", "", "99999999999G"] {
+        let (code, ..) = ends(&[&convert[..8], &[wrong]].concat(), b"");
+        assert_eq!(code, 2, "{wrong}");
+    }
+}
