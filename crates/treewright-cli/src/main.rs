@@ -3,7 +3,6 @@
 mod commands;
 mod io;
 mod models;
-mod recipes;
 mod workers;
 
 use std::process::ExitCode;

@@ -47,6 +47,18 @@ struct ConstituentStats {
     depths: Histogram,
 }
 
+/// Shares of arcs, constituents and sentences, between 0 and 1.
+pub(crate) struct Shares {
+    /// How many trees there are.
+    pub trees: usize,
+    /// Non-projective arcs among all arcs, or discontinuous constituents among all constituents.
+    pub crossing: f64,
+    /// Trees with one.
+    pub crossing_sentences: f64,
+    /// Trees with several roots.
+    pub many_roots: f64,
+}
+
 /// Strings and how often each was seen.
 #[derive(Clone, Debug, Default)]
 struct Counter(FxHashMap<Str, u64>);
@@ -163,6 +175,37 @@ impl Stats {
             Some(Tree::Constituent(tree)) => {
                 counted(tree).for_each(|(_, node)| self.labels.add(&node.label));
                 self.constituents.add(tree);
+            }
+        }
+    }
+
+    /// Labels and how often each was seen.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.labels.0.iter().map(|(label, &count)| (label.as_str(), count))
+    }
+
+    /// Tags and how often each was seen.
+    pub(crate) fn tags(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.tags.0.iter().map(|(tag, &count)| (tag.as_str(), count))
+    }
+
+    /// What choosing settings depends on; of dependencies if there are any, otherwise of constituents.
+    pub(crate) fn shares(&self) -> Shares {
+        let (d, c) = (&self.dependencies, &self.constituents);
+        let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+        if d.trees > 0 {
+            Shares {
+                trees: d.trees as usize,
+                crossing: share(d.nonprojective_arcs, d.arcs),
+                crossing_sentences: share(d.nonprojective_sentences, d.trees),
+                many_roots: share(d.many_roots, d.trees),
+            }
+        } else {
+            Shares {
+                trees: c.trees as usize,
+                crossing: share(c.discontinuous, c.constituents),
+                crossing_sentences: share(c.discontinuous_sentences, c.trees),
+                many_roots: 0.0,
             }
         }
     }

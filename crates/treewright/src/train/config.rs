@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Code, Error, Result};
 use crate::features::{TemplateSet, shipped, shipped_names};
 use crate::oracle::OracleKind;
-use crate::system::{SystemOptions, SystemTag};
-use crate::tree::{Preparation, PseudoProjective};
+use crate::system::{Registered, SystemOptions, SystemTag, SystemVisitor};
+use crate::tree::{ParserTree, Preparation, PseudoProjective};
 use crate::word_classes::WordClasses;
 
 /// Which states training learns from, and how.
@@ -64,10 +64,12 @@ pub struct TrainConfig {
     pub pseudo_projective: String,
     /// Trees that need an action which fewer trees need are left out (and reported): a label seen once costs time in
     /// every state, and nothing can be learnt about it.
-    pub rare_actions: usize,
+    #[serde(alias = "rare-actions")]
+    pub min_action_count: usize,
     /// Averaged weights smaller than this are left out of the model (an update adds 1): smaller files, a little less
     /// accurate.
-    pub least_weight: f32,
+    #[serde(alias = "least-weight")]
+    pub min_weight: f32,
     /// What the model was trained on and its licence, for people.
     pub note: String,
 }
@@ -91,8 +93,8 @@ impl Default for TrainConfig {
             markov_order: 0,
             single_root: true,
             pseudo_projective: String::new(),
-            rare_actions: 1,
-            least_weight: 0.0,
+            min_action_count: 1,
+            min_weight: 0.0,
             note: String::new(),
         }
     }
@@ -109,8 +111,66 @@ impl TrainConfig {
             () if self.beam == 0 => complain("beam must be at least 1"),
             () if self.epochs == 0 => complain("epochs must be at least 1"),
             () if !(0.0..=1.0).contains(&self.explore) => complain("explore is a probability, from 0 to 1"),
+            () if !self.min_weight.is_finite() || self.min_weight < 0.0 => {
+                complain("min-weight must be a number that is not negative")
+            }
+            () if !self.pseudo_projective.is_empty() && !self.is_projective() => {
+                complain("pseudo-projective is for the projective systems, arc-hybrid and arc-eager")
+            }
             () => self.templates().and(self.pseudo_projective()).map(|_| ()),
         }
+    }
+
+    /// Is training global, with whole derivations in a beam? Then no oracle is asked and nothing is explored.
+    pub fn is_global(&self) -> bool {
+        self.update != Update::Local
+    }
+
+    /// Does the system build projective dependencies only?
+    pub fn is_projective(&self) -> bool {
+        matches!(self.system, SystemTag::ArcHybrid | SystemTag::ArcEager)
+    }
+
+    /// Does the system build binary trees, for which head rules and the order of temporary symbols matter?
+    pub fn is_binary(&self) -> bool {
+        struct IsBinary;
+        impl SystemVisitor for IsBinary {
+            type Output = bool;
+            fn visit<S: Registered>(self) -> bool {
+                <S::Tree as ParserTree>::IS_BINARY
+            }
+        }
+        self.system.visit(IsBinary)
+    }
+
+    /// Is there a dynamic oracle for the system?
+    pub fn has_dynamic_oracle(&self) -> bool {
+        struct HasDynamic;
+        impl SystemVisitor for HasDynamic {
+            type Output = bool;
+            fn visit<S: Registered>(self) -> bool {
+                S::HAS_DYNAMIC
+            }
+        }
+        self.system.visit(HasDynamic)
+    }
+
+    /// Settings from TOML; what is not named has its default.
+    ///
+    /// # Errors
+    /// With line and column, when the text is not TOML or names a setting that does not exist.
+    pub fn from_toml(text: &str) -> Result<Self> {
+        toml::from_str(text).map_err(|error| {
+            let before = &text[..error.span().map_or(0, |span| span.start)];
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().map_or(0, |start| start.chars().count()) + 1;
+            Error::new(Code::BadTraining, line, column, error.message())
+        })
+    }
+
+    /// All settings as TOML.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("settings are plain data")
     }
 
     /// The template set.
@@ -162,5 +222,44 @@ impl TrainConfig {
     /// What the system is told.
     pub fn system_options(&self) -> SystemOptions {
         SystemOptions { single_root: self.single_root }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_under_their_old_names_are_read() {
+        let config = TrainConfig::from_toml("rare-actions = 3\nleast-weight = 0.5\n").unwrap();
+        assert_eq!((config.min_action_count, config.min_weight), (3, 0.5));
+        assert!(config.to_toml().contains("min-action-count = 3\nmin-weight = 0.5\n"));
+    }
+
+    #[track_caller]
+    fn check(toml: &str, line: usize, column: usize) {
+        let error = TrainConfig::from_toml(toml).and_then(|config| config.check()).unwrap_err();
+        assert_eq!(
+            (error.code, error.location.line, error.location.column),
+            (Code::BadTraining, line, column),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn bad_settings_are_refused() {
+        check("beam = 4\nbeem = 8\n", 2, 1);
+        check("beam = 0", 0, 0);
+        check("min-weight = nan", 0, 0);
+        check("system = \"in-order\"\npseudo-projective = \"head\"", 0, 0);
+        check("system = \"arc-hybrid-swap\"\npseudo-projective = \"head\"", 0, 0);
+    }
+
+    #[test]
+    fn systems_are_told_apart() {
+        let of = |system| TrainConfig { system, ..TrainConfig::default() };
+        assert!(of(SystemTag::SrGap).is_binary() && of(SystemTag::BottomUp).is_binary());
+        assert!(!of(SystemTag::InOrder).is_binary() && !of(SystemTag::ArcHybrid).is_binary());
+        assert!(of(SystemTag::ArcEager).is_projective() && !of(SystemTag::ArcHybridSwap).is_projective());
     }
 }

@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHasher;
 
-use super::TrainConfig;
+use super::{TrainConfig, TrainingData};
 use crate::error::{Code, Error, Result};
 use crate::ids::ActionId;
 use crate::sentence::Sentence;
@@ -56,7 +56,7 @@ pub(super) fn prepare<S: TransitionSystem>(
         }
     }
     let (mut system, mut examples) = derive_all::<S>(config, trees, &mut underivable);
-    let rare = rare_actions(&system, &examples, config.rare_actions);
+    let rare = rare_actions(&system, &examples, config.min_action_count);
     if !rare.is_empty() {
         // Without these trees the system has fewer actions: it is made anew.
         let needs =
@@ -86,6 +86,30 @@ pub(super) fn prepare<S: TransitionSystem>(
     Ok(Prepared { system, examples, underivable })
 }
 
+/// Gives the sentences the tags that the parser is to learn from. Trees and derivations stay: head rules saw the tags
+/// of the treebank.
+pub(super) fn retag<S: TransitionSystem>(
+    examples: Vec<Example<S>>,
+    data: &TrainingData<'_>,
+) -> Vec<Example<S>> {
+    if data.retagged.is_empty() {
+        return examples;
+    }
+    assert_eq!(data.retagged.len(), data.train.len(), "every training sentence is retagged");
+    let mut retagged = Vec::with_capacity(examples.len() * (1 + usize::from(data.treebank_tags_too)));
+    for example in examples {
+        let sentence = data.retagged[example.number].clone();
+        if data.treebank_tags_too {
+            let (gold, actions) = (example.gold.clone(), example.actions.clone());
+            retagged.push(Example { sentence, number: example.number, gold, actions });
+            retagged.push(example);
+        } else {
+            retagged.push(Example { sentence, ..example });
+        }
+    }
+    retagged
+}
+
 /// A system for trees, and their derivations.
 fn derive_all<S: TransitionSystem>(
     config: &TrainConfig,
@@ -103,8 +127,8 @@ fn derive_all<S: TransitionSystem>(
     (system, examples)
 }
 
-/// The actions that at least one but fewer than `least` examples need.
-fn rare_actions<S: TransitionSystem>(system: &S, examples: &[Example<S>], least: usize) -> ActionSet {
+/// The actions that at least one but fewer than `min_count` examples need.
+fn rare_actions<S: TransitionSystem>(system: &S, examples: &[Example<S>], min_count: usize) -> ActionSet {
     let mut counts = vec![0usize; system.n_actions()];
     let mut seen = ActionSet::new(system.n_actions());
     for example in examples {
@@ -113,7 +137,7 @@ fn rare_actions<S: TransitionSystem>(system: &S, examples: &[Example<S>], least:
         seen.indices().for_each(|action| counts[action] += 1);
     }
     seen.reset(system.n_actions());
-    let rare = counts.iter().enumerate().filter(|(_, count)| (1..least).contains(count));
+    let rare = counts.iter().enumerate().filter(|(_, count)| (1..min_count).contains(count));
     rare.for_each(|(action, _)| seen.insert(ActionId::new(action)));
     seen
 }

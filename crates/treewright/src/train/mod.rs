@@ -1,14 +1,18 @@
 //! Training: which states to learn from, when to stop. It names no file and prints nothing; it reports to a `Log`.
 
 mod checkpoint;
+mod choose;
 mod config;
 mod examples;
 mod global;
 mod local;
+mod recipes;
 
 pub use checkpoint::Checkpoint;
+pub use choose::{Choice, Facts, TextPart, choose};
 pub use config::{TrainConfig, Update};
 pub use examples::Example;
+pub use recipes::Recipe;
 
 use std::sync::Arc;
 
@@ -17,9 +21,10 @@ use crate::eval::{AttachmentScore, ConstituentScorer, Params, Parsed};
 use crate::features::Vocabulary;
 use crate::model::{Model, TypedModel};
 use crate::oracle::OracleKind;
-use crate::parser::{ParseSentence, Search, TypedWorker};
+use crate::parser::{ParseSentence, Search, TreeKind, TypedWorker};
 use crate::rng::Rng;
 use crate::score::{FrozenWeights, Perceptron};
+use crate::sentence::Sentence;
 use crate::system::{Registered, SystemVisitor};
 use crate::tree::{Preparer, Tree};
 use crate::treebank::Entry;
@@ -67,11 +72,27 @@ pub trait Log {
 /// A log that keeps nothing.
 impl Log for () {}
 
+/// What a parser learns from.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TrainingData<'a> {
+    /// The training trees.
+    pub train: &'a [Entry],
+    /// The sentences of `train` with tags like those that the parser will see, from a tagger that did not learn from
+    /// them; empty if it will see tags like the treebank's.
+    pub retagged: &'a [Sentence],
+    /// Beside each sentence of `retagged`, learn from the same sentence with the treebank's own tags: twice the time,
+    /// for a parser that is better with either.
+    pub treebank_tags_too: bool,
+    /// The development trees, by which the best epoch is chosen; may be empty.
+    pub dev: &'a [Entry],
+}
+
 /// Trains a parser; with a checkpoint, goes on from there to the model that an uninterrupted run gives. The result
 /// depends on the data, the settings and the seed alone, never on `config.jobs`.
 ///
 /// # Errors
-/// When the settings do not fit together, no tree can be learnt from, or the checkpoint is of another run.
+/// When the settings do not fit together, no tree can be learnt from, the development set has no trees or trees of
+/// the other kind, or the checkpoint is of another run.
 pub fn train(
     config: &TrainConfig,
     train: &[Entry],
@@ -79,27 +100,65 @@ pub fn train(
     resume: Option<&Checkpoint>,
     log: &mut dyn Log,
 ) -> Result<Model> {
+    train_on(config, &TrainingData { train, dev, ..TrainingData::default() }, resume, log)
+}
+
+/// The same as [`train`], with data that may have two kinds of tags.
+///
+/// # Errors
+/// As [`train`].
+///
+/// # Panics
+/// When `retagged` is not empty and not as long as `train`.
+pub fn train_on(
+    config: &TrainConfig,
+    data: &TrainingData<'_>,
+    resume: Option<&Checkpoint>,
+    log: &mut dyn Log,
+) -> Result<Model> {
     struct Run<'a> {
         config: &'a TrainConfig,
-        train: &'a [Entry],
-        dev: &'a [Entry],
+        data: &'a TrainingData<'a>,
         resume: Option<&'a Checkpoint>,
         log: &'a mut dyn Log,
     }
     impl SystemVisitor for Run<'_> {
         type Output = Result<Model>;
         fn visit<S: Registered>(self) -> Result<Model> {
-            train_system::<S>(self.config, self.train, self.dev, self.resume, self.log)
+            train_system::<S>(self.config, self.data, self.resume, self.log)
         }
     }
     config.check()?;
-    config.system.visit(Run { config, train, dev, resume, log })
+    check_dev(TreeKind::of(config.system), data.dev)?;
+    config.system.visit(Run { config, data, resume, log })
+}
+
+/// Can a parser for trees of this kind be scored on a development set? Otherwise no epoch would be better than any other,
+/// and nobody would know.
+///
+/// # Errors
+/// When the set has no trees, or trees of the other kind. An empty set is in order.
+pub fn check_dev(kind: TreeKind, dev: &[Entry]) -> Result<()> {
+    let kind_of = |tree: &Tree| match tree {
+        Tree::Dependency(_) => TreeKind::Dependencies,
+        Tree::Constituent(_) => TreeKind::Constituents,
+    };
+    let refuse = |message: String| Err(Error::new(Code::BadTraining, 0, 0, message));
+    let mut kinds = dev.iter().filter_map(|entry| entry.tree.as_ref()).map(kind_of);
+    if let Some(other) = kinds.clone().find(|&found| found != kind) {
+        return refuse(format!(
+            "the development set has {other}, but the parser builds {kind}; it needs a set of the same kind"
+        ));
+    }
+    if !dev.is_empty() && kinds.next().is_none() {
+        return refuse("no sentence of the development set has a tree to compare with".to_owned());
+    }
+    Ok(())
 }
 
 fn train_system<S: Registered>(
     config: &TrainConfig,
-    train: &[Entry],
-    dev: &[Entry],
+    data: &TrainingData<'_>,
     resume: Option<&Checkpoint>,
     log: &mut dyn Log,
 ) -> Result<Model> {
@@ -110,10 +169,12 @@ fn train_system<S: Registered>(
     }
     let preparer = Preparer::new(&config.preparation(), S::UNARIES)?;
     let examples::Prepared { system, examples, underivable } =
-        examples::prepare::<S>(config, train, &preparer)?;
+        examples::prepare::<S>(config, data.train, &preparer)?;
     log.prepared(examples.len(), &underivable, system.n_actions());
     let templates = config.templates()?;
+    // A word that occurs once stands for unknown words, so each sentence is counted once, whatever is learnt from it.
     let mut vocabulary = Vocabulary::of(examples.iter().map(|example| &example.sentence));
+    let examples = examples::retag(examples, data);
     if templates.uses_classes() {
         vocabulary = vocabulary.with_vectors((*config.classes).clone());
     }
@@ -143,11 +204,11 @@ fn train_system<S: Registered>(
             system: system.clone(),
             vocabulary: Arc::new(learner.vocabulary().clone()),
             templates: Arc::new(learner.templates().clone()),
-            weights: FrozenWeights::of(&learner, config.least_weight)?,
+            weights: FrozenWeights::of(&learner, config.min_weight)?,
             config: config.clone(),
             lags: Arc::default(),
         };
-        let (dev, dev_disc, lags) = score_dev(&model, dev);
+        let (dev, dev_disc, lags) = score_dev(&model, data.dev);
         model.lags = lags.into();
         let score = dev.unwrap_or(epoch as f64);
         let is_best = best.as_ref().is_none_or(|(highest, _)| score > *highest);

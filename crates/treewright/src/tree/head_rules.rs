@@ -86,6 +86,56 @@ impl HeadRules {
         Self::parse(text)
     }
 
+    /// The built-in table for a language that fits these labels and tags, each with its count, if one does: its lines
+    /// must be there for nearly all constituents, and it must know most of the tags. (Labels alone tell little, since
+    /// nearly every treebank has `NP` and `PP`.)
+    pub fn fitting<'a>(
+        labels: impl Iterator<Item = (&'a str, u64)>,
+        tags: impl Iterator<Item = (&'a str, u64)>,
+    ) -> Option<&'static str> {
+        const MIN_LABELS: f64 = 0.75;
+        const MIN_TAGS: f64 = 0.6;
+        let (labels, tags): (Vec<_>, Vec<_>) = (labels.collect(), tags.collect());
+        let share = |items: &[(&str, u64)], is_known: &dyn Fn(&str) -> bool| {
+            let count = |known: bool| -> u64 {
+                items.iter().filter(|(item, _)| !known || is_known(item)).map(|(_, count)| count).sum()
+            };
+            count(true) as f64 / count(false).max(1) as f64
+        };
+        let mut best: Option<(f64, &'static str)> = None;
+        for &(name, _, text) in BUILT_IN {
+            let table = Self::parse(text).expect("the built-in tables are read by a test");
+            if table.rules.is_empty() {
+                continue;
+            }
+            let with_rule = share(&labels, &|label| {
+                let key = |label: &str| table.key(label.into());
+                table.rules.contains_key(&key(label)) || table.rules.contains_key(&key(category(label)))
+            });
+            let with_tag = if tags.is_empty() { 1.0 } else { share(&tags, &|tag| table.mentions(tag)) };
+            let fit = with_rule * with_tag;
+            if with_rule >= MIN_LABELS
+                && with_tag >= MIN_TAGS
+                && best.is_none_or(|(highest, _)| fit > highest)
+            {
+                best = Some((fit, name));
+            }
+        }
+        best.map(|(_, name)| name)
+    }
+
+    /// Is a label or tag named anywhere in the table?
+    fn mentions(&self, label: &str) -> bool {
+        let in_clause = |clause: &Clause| {
+            let in_target =
+                |target: &Target| matches!(target, Target::OneOf(labels) if self.is_in(labels, label));
+            clause.targets.iter().any(in_target)
+        };
+        self.is_in(&self.ignored, label)
+            || self.is_in(&self.conjunctions, label)
+            || self.rules.values().chain([&self.default]).flatten().any(in_clause)
+    }
+
     /// Reads rules in the text format.
     ///
     /// # Errors

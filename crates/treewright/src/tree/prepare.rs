@@ -58,6 +58,9 @@ impl Preparer {
 
 /// A tree that a transition system builds.
 pub trait ParserTree: Clone + std::fmt::Debug + PartialEq + Send + Sync + Sized {
+    /// Is it made binary, by head rules?
+    const IS_BINARY: bool = false;
+
     /// The form of a treebank tree that systems build.
     ///
     /// # Errors
@@ -79,6 +82,8 @@ impl ParserTree for ConstituentTree {
 }
 
 impl ParserTree for BinaryTree {
+    const IS_BINARY: bool = true;
+
     fn prepare(tree: &Tree, sentence: &Sentence, preparer: &Preparer) -> Result<Self, Underivable> {
         let tree = without_edges(constituents(tree)?);
         // Heads are found in the tree as it is: the rules do not know joined labels. A joined node has the children of

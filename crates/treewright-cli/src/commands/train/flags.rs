@@ -1,0 +1,466 @@
+//! The flags of `treewright train`, the settings they come to, and which of them do not go together.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use treewright::oracle::OracleKind;
+use treewright::parser::TreeKind;
+use treewright::system::SystemTag;
+use treewright::train::{Choice, Recipe, TextPart, TrainConfig, Update};
+use treewright::word_classes::WordVectors;
+use treewright::{Code, Error, Result};
+
+use crate::io::{ReadArgs, usage};
+
+/// Train a parser on a treebank: by itself the best settings for the data, and all parts that the data allows
+///
+/// Told nothing but the data, it looks at the treebank, picks a recipe, says which and why, and trains a segmenter
+/// (text to tokens), a tagger and a lemmatiser along with the parser, as far as the treebank has the data for them.
+/// With --recipe, --system or --config it trains the parser alone, unless --with names other parts.
+#[derive(Args)]
+#[command(after_help = "\
+With a tagger the parser learns from tags like those it will see: the training data is tagged in parts, each by a
+tagger trained on the others (--jackknife), and each sentence is learnt from with these tags and with the treebank's.
+Where the tagger's two best tags are close, the model parses with both and keeps the better total score; the weight of
+the tagger's score is tuned on the development data.
+
+Examples:
+  # everything from the data
+  treewright train --train train.conllu --dev dev.conllu -o my.model
+  # the parser alone, for input with tags like the treebank's
+  treewright train --train train.mrg --dev dev.mrg \\
+      --without segmenter,tagger,lemmatiser -o my.model
+  # a recipe
+  treewright train --recipe fast-dependencies --train train.conllu \\
+      --dev dev.conllu -o my.model
+  # every setting by hand
+  treewright train --system sr-gap --beam 8 --update early \\
+      --head-rules dutch --train train.discbracket \\
+      --dev dev.discbracket -o my.model
+  # the settings of a recipe, to edit and use with --config
+  treewright train --recipe discontinuous --print-config > settings.toml")]
+pub struct TrainArgs {
+    /// The training treebank; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub train: Vec<String>,
+
+    /// The development treebank: the best epoch by it is kept. May be given several times
+    #[arg(long, value_name = "FILE")]
+    pub dev: Vec<String>,
+
+    /// Where the model goes
+    #[arg(long, short)]
+    pub output: Option<String>,
+
+    /// Settings that were found good; flags override them (--print-config shows them)
+    #[arg(long, value_name = "NAME", conflicts_with = "config",
+        value_parser = clap::builder::PossibleValuesParser::new(Recipe::ALL.iter().map(|recipe| recipe.name)))]
+    pub recipe: Option<String>,
+
+    /// The transition system
+    #[arg(long, value_parser = |name: &str| name.parse::<SystemTag>())]
+    pub system: Option<SystemTag>,
+
+    /// Settings as a TOML file; flags override it
+    #[arg(long, value_name = "FILE.toml")]
+    pub config: Option<String>,
+
+    /// Print all settings as TOML and stop
+    #[arg(long)]
+    pub print_config: bool,
+
+    /// Go on from MODEL.checkpoint, to the model that an uninterrupted run gives
+    #[arg(long)]
+    pub resume: bool,
+
+    /// What else goes into the model: segmenter (text to tokens), tagger, lemmatiser [default: what the treebank has
+    /// the data for; with --recipe, --system or --config nothing]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "PART,..", hide_possible_values = true)]
+    pub with: Vec<PartArg>,
+
+    /// What stays out of the model
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "PART,..", hide_possible_values = true)]
+    pub without: Vec<PartArg>,
+
+    /// Train only what --with names, no parser
+    #[arg(long, requires = "with", conflicts_with_all = OF_THE_PARSER)]
+    pub no_parser: bool,
+
+    /// With a tagger: tag the parser's training data in this many parts, each by a tagger trained on the others; 0
+    /// trains the parser on the tags of the treebank alone [default: 10]
+    #[arg(long, value_name = "N")]
+    pub jackknife: Option<usize>,
+
+    /// With a tagger: do not learn from each sentence a second time, with the treebank's own tags. Half the time, and
+    /// a parser that is less accurate, most of all on input that has tags
+    #[arg(long)]
+    pub jackknife_only: bool,
+
+    /// Word vectors (a word and its numbers a line, gzipped or not), from which the tagger learns classes of words,
+    /// and so does a parser with such features (dependency-classes)
+    #[arg(long, value_name = "FILE")]
+    pub vectors: Option<String>,
+
+    /// The scorer
+    #[arg(long, value_parser = ["perceptron"], default_value = "perceptron")]
+    pub scorer: String,
+
+    /// The oracle of step-by-step training [default: dynamic; static where a system has none]
+    #[arg(long, value_name = "static|dynamic|paper")]
+    pub oracle: Option<OracleKind>,
+
+    /// A shipped feature set, or a file with templates [default: the system's own]
+    #[arg(long, value_name = "SET|FILE")]
+    pub features: Option<String>,
+
+    /// Items in the beam [default: 4]; 1 trains step by step, unless --update says otherwise
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub beam: Option<usize>,
+
+    /// What is learnt from: single steps (local), or whole derivations in the beam, up to where the gold one falls out
+    /// (early) or is worst (max-violation) [default: early; local with --beam 1]
+    #[arg(long, value_enum)]
+    pub update: Option<UpdateArg>,
+
+    /// Passes over the data [default: 15]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub epochs: Option<usize>,
+
+    /// Step-by-step training: the probability of following the model's own wrong action [default: 0.9]
+    #[arg(long, value_name = "P", value_parser = probability)]
+    pub explore: Option<f64>,
+
+    /// Explore only after this many epochs [default: 1]
+    #[arg(long, value_name = "N")]
+    pub explore_after: Option<usize>,
+
+    /// Same seed, same model [default: 1]
+    #[arg(long)]
+    pub seed: Option<u64>,
+
+    /// Another seed for the parts before the parser [default: that of --seed]
+    #[arg(long, value_name = "SEED")]
+    pub text_seed: Option<u64>,
+
+    /// Threads; the model does not depend on it [default: all cores]
+    #[arg(long, short, value_parser = at_least_one)]
+    pub jobs: Option<usize>,
+
+    /// Head rules for systems that build binary trees: collins, german, dutch, leftmost or rightmost [default: what
+    /// fits the labels; with --recipe, --system or --config collins]
+    #[arg(long)]
+    pub head_rules: Option<String>,
+
+    /// How many sisters a temporary symbol remembers, in systems that build binary trees [default: 0]
+    #[arg(long, value_name = "N")]
+    pub markov_order: Option<usize>,
+
+    /// Dependencies: make non-projective trees projective, and undo it in parses
+    #[arg(long, value_name = "ENCODING", num_args = 0..=1, default_missing_value = "head", value_parser = ["head", "path", "head+path"])]
+    pub pseudo_projective: Option<String>,
+
+    /// Leave out (and report) trees that need an action which fewer than N trees need [default: 1]
+    #[arg(long, value_name = "N", alias = "rare-actions")]
+    pub min_action_count: Option<usize>,
+
+    /// Leave averaged weights below this out of the model: 0.3 halves it [default: 0]
+    #[arg(long, value_name = "W", alias = "least-weight", value_parser = weight)]
+    pub min_weight: Option<f32>,
+
+    /// Dependencies: several words may hang from the root
+    #[arg(long)]
+    pub several_roots: bool,
+
+    /// What the model was trained on and its licence, kept in the model
+    #[arg(long)]
+    pub note: Option<String>,
+
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
+
+/// The flags that do nothing where no parser is trained.
+const OF_THE_PARSER: [&str; 20] = [
+    "recipe",
+    "system",
+    "config",
+    "resume",
+    "jackknife",
+    "jackknife_only",
+    "oracle",
+    "features",
+    "beam",
+    "update",
+    "epochs",
+    "explore",
+    "explore_after",
+    "head_rules",
+    "markov_order",
+    "pseudo_projective",
+    "min_action_count",
+    "min_weight",
+    "several_roots",
+    "note",
+];
+
+/// A part of a model that comes before the parser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PartArg {
+    Segmenter,
+    Tagger,
+}
+
+impl PartArg {
+    /// All of them, in the order in which they are trained.
+    pub const ALL: &[PartArg] = &[PartArg::Segmenter, PartArg::Tagger];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            PartArg::Segmenter => "segmenter",
+            PartArg::Tagger => "tagger",
+        }
+    }
+
+    fn of(part: TextPart) -> Option<Self> {
+        match part {
+            TextPart::Segmenter => Some(PartArg::Segmenter),
+            TextPart::Tagger => Some(PartArg::Tagger),
+            TextPart::Lemmatiser => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum UpdateArg {
+    Local,
+    Early,
+    MaxViolation,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "expected a number, from 1".to_owned())
+}
+
+fn probability(text: &str) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|value| (0.0..=1.0).contains(value));
+    value.ok_or_else(|| "expected a probability, from 0 to 1".to_owned())
+}
+
+fn weight(text: &str) -> Result<f32, String> {
+    let value = text.parse().ok().filter(|value: &f32| value.is_finite() && *value >= 0.0);
+    value.ok_or_else(|| "expected a number that is not negative".to_owned())
+}
+
+impl TrainArgs {
+    /// Does the data decide about the settings?
+    pub fn is_automatic(&self) -> bool {
+        self.system.is_none() && self.config.is_none() && self.recipe.is_none() && !self.no_parser
+    }
+
+    /// The settings, from a choice if the data decided, otherwise from a file, a recipe or the defaults; flags override
+    /// all of them.
+    ///
+    /// # Errors
+    /// When a file cannot be read, there is no such feature set, or a flag has no effect.
+    pub fn settings(&self, choice: Option<&Choice>) -> Result<TrainConfig> {
+        let mut config = match (choice, &self.config, &self.recipe) {
+            (Some(choice), ..) => choice.config.clone(),
+            (None, Some(path), _) => {
+                let text = std::fs::read_to_string(path).map_err(|error| Error::from(error).in_file(path))?;
+                TrainConfig::from_toml(&text).map_err(|error| error.in_file(path))?
+            }
+            (None, None, Some(name)) => Recipe::named(name).expect("clap knows the recipes").config(),
+            (None, None, None) => TrainConfig::default(),
+        };
+        macro_rules! set {
+            ($($name:ident),*) => { $(if let Some(value) = &self.$name { config.$name = value.clone(); })* };
+        }
+        set!(
+            system,
+            oracle,
+            features,
+            beam,
+            epochs,
+            explore,
+            explore_after,
+            seed,
+            head_rules,
+            markov_order,
+            pseudo_projective,
+            min_action_count,
+            min_weight,
+            note
+        );
+        config.jobs = self
+            .jobs
+            .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get));
+        // A beam of one has nothing to compare: learn step by step, unless told otherwise.
+        if self.beam == Some(1) {
+            config.update = Update::Local;
+        }
+        if self.several_roots {
+            config.single_root = false;
+        }
+        if let Some(update) = self.update {
+            config.update = match update {
+                UpdateArg::Local => Update::Local,
+                UpdateArg::Early => Update::Early,
+                UpdateArg::MaxViolation => Update::MaxViolation,
+            };
+        }
+        if let Some(path) = self.features.as_deref().filter(|name| std::path::Path::new(name).exists()) {
+            config.templates =
+                std::fs::read_to_string(path).map_err(|error| Error::from(error).in_file(path))?;
+            config.features = String::new();
+            config.templates().map_err(|error| error.in_file(path))?;
+        } else if self.features.is_some() {
+            config.templates = String::new();
+            config.templates().map_err(|error| usage(format!("{}, and no such file", error.message)))?;
+        }
+        self.refuse_flags_without_effect(&config, choice.is_some())?;
+        Ok(config)
+    }
+
+    /// Every flag has to make a difference: whoever gives one expects it to.
+    fn refuse_flags_without_effect(&self, config: &TrainConfig, is_chosen: bool) -> Result<()> {
+        let system = if is_chosen && self.system.is_none() {
+            format!("{}, which the data decided for", config.system)
+        } else {
+            config.system.to_string()
+        };
+        let refuse = |flag: &str, why: &str| Err(usage(format!("{flag} has no effect {why}")));
+        if config.is_global() {
+            let flags = [
+                ("--oracle", self.oracle.is_some()),
+                ("--explore", self.explore.is_some()),
+                ("--explore-after", self.explore_after.is_some()),
+            ];
+            if let Some((flag, _)) = flags.iter().find(|(_, is_given)| *is_given) {
+                return refuse(
+                    flag,
+                    "when whole derivations are learnt from in a beam: leave it out, or train step by step with \
+                     --beam 1 (and without --update early or max-violation)",
+                );
+            }
+        } else {
+            let follows_gold = config.oracle == OracleKind::Static || !config.has_dynamic_oracle();
+            if self.explore.is_some_and(|p| p > 0.0) && follows_gold {
+                return refuse(
+                    "--explore",
+                    "with a static oracle, which knows no way on from a wrong action: leave it out, or use --oracle \
+                     dynamic with a system that has one",
+                );
+            }
+            if self.explore_after.is_some() && (config.explore == 0.0 || follows_gold) {
+                return refuse("--explore-after", "without exploration: leave it out, or give --explore too");
+            }
+        }
+        if self.pseudo_projective.is_some() && !config.is_projective() {
+            let why = match TreeKind::of(config.system) {
+                TreeKind::Constituents => "on constituents",
+                TreeKind::Dependencies => "where the system itself builds crossing arcs",
+            };
+            let why = format!("{why} ({system}): leave it out, or use --system arc-hybrid");
+            return refuse("--pseudo-projective", &why);
+        }
+        if !config.is_binary() {
+            let flags = [
+                ("--head-rules", self.head_rules.is_some()),
+                ("--markov-order", self.markov_order.is_some()),
+            ];
+            if let Some((flag, _)) = flags.iter().find(|(_, is_given)| *is_given) {
+                let why = format!(
+                    "with {system}: leave it out, or use a system that builds binary trees, such as sr-gap or bottom-up"
+                );
+                return refuse(flag, &why);
+            }
+        }
+        if self.several_roots && TreeKind::of(config.system) == TreeKind::Constituents {
+            return refuse("--several-roots", &format!("on constituents ({system}): leave it out"));
+        }
+        Ok(())
+    }
+
+    /// The parts before the parser.
+    ///
+    /// # Errors
+    /// When flags contradict each other, or have no effect without a part that is not there.
+    pub fn parts(&self, choice: Option<&Choice>) -> Result<Vec<PartArg>> {
+        if let Some(part) = self.with.iter().find(|part| self.without.contains(part)) {
+            let name = part.name();
+            return Err(usage(format!("--with {name} and --without {name}: leave one of them out")));
+        }
+        let chosen =
+            choice.into_iter().flat_map(|choice| &choice.parts).filter_map(|&part| PartArg::of(part));
+        let wanted: Vec<PartArg> = chosen.chain(self.with.iter().copied()).collect();
+        let is_in = |part: &&PartArg| wanted.contains(part) && !self.without.contains(part);
+        let parts: Vec<PartArg> = PartArg::ALL.iter().filter(is_in).copied().collect();
+        if !parts.contains(&PartArg::Tagger) {
+            let flags =
+                [("--jackknife", self.jackknife.is_some()), ("--jackknife-only", self.jackknife_only)];
+            if let Some((flag, _)) = flags.iter().find(|(_, is_given)| *is_given) {
+                return Err(usage(format!(
+                    "{flag} has no effect without a tagger: leave it out, or add --with tagger"
+                )));
+            }
+        }
+        if self.jackknife_only && self.jackknife == Some(0) {
+            return Err(usage("--jackknife-only has no effect with --jackknife 0: leave one of them out"));
+        }
+        if parts.is_empty() && self.text_seed.is_some() {
+            return Err(usage("--text-seed has no effect on a parser alone: leave it out, or add --with"));
+        }
+        Ok(parts)
+    }
+
+    /// Refuses word vectors that nothing looks at.
+    pub fn check_vectors(&self, config: &TrainConfig, parts: &[PartArg]) -> Result<()> {
+        let uses_classes =
+            !self.no_parser && config.templates().is_ok_and(|templates| templates.uses_classes());
+        if self.vectors.is_some() && !parts.contains(&PartArg::Tagger) && !uses_classes {
+            return Err(usage(
+                "--vectors has no effect without a tagger or features of word classes: leave it out, or add --with \
+                 tagger or --features dependency-classes",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The word vectors, if there are any.
+    pub fn read_vectors(&self, seed: u64) -> Result<Arc<WordVectors>> {
+        let Some(path) = &self.vectors else { return Ok(Arc::default()) };
+        let file = File::open(path).map_err(|error| Error::from(error).in_file(path))?;
+        let source: Box<dyn std::io::Read> = if path.ends_with(".gz") {
+            Box::new(flate2::read::MultiGzDecoder::new(file))
+        } else {
+            Box::new(file)
+        };
+        let vectors = WordVectors::read(source, seed).map_err(|error| error.in_file(path))?;
+        Ok(Arc::new(vectors))
+    }
+
+    /// The output and the training files, without which there is nothing to do.
+    ///
+    /// # Errors
+    /// When one is missing.
+    pub fn output(&self) -> Result<&str> {
+        if self.train.is_empty() {
+            return Err(usage("--train FILE is missing: the treebank to learn from"));
+        }
+        self.output.as_deref().ok_or_else(|| usage("-o MODEL is missing: the file to write the model to"))
+    }
+
+    /// The file from which training goes on.
+    pub fn checkpoint(&self, output: &str) -> String {
+        format!("{output}.checkpoint")
+    }
+
+    /// What to say when there is no checkpoint to go on from.
+    pub fn no_checkpoint(path: &str) -> Error {
+        let message = "there is no such checkpoint: the training was stopped before its first epoch was over, or it \
+                       was finished; train without --resume";
+        Error::new(Code::Io, 0, 0, message).in_file(path)
+    }
+}

@@ -1,0 +1,262 @@
+//! Tells a person how training goes, and keeps the log, the checkpoints and the learning curve.
+
+use std::fs::File;
+use std::io::{IsTerminal, Write};
+use std::time::Instant;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use treewright::close_calls::Prices;
+use treewright::eval::plot::{Plot, Series};
+use treewright::parser::TreeKind;
+use treewright::train::{Checkpoint, EpochReport, Log, TrainConfig};
+use treewright::{Error, Result};
+
+use super::write_file;
+
+/// What is done one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    Segmenter,
+    Tagger,
+    Jackknife,
+    Parser,
+    CloseCalls,
+}
+
+impl Stage {
+    fn name(self) -> &'static str {
+        match self {
+            Stage::Segmenter => "segmenter",
+            Stage::Tagger => "tagger",
+            Stage::Jackknife => "tags to learn from",
+            Stage::Parser => "parser",
+            Stage::CloseCalls => "weight of the tagger",
+        }
+    }
+}
+
+/// The stages of a run, each with how long it takes: the unit does not matter, since the pace is measured.
+pub type Plan = Vec<(Stage, f64)>;
+
+/// One bar over the whole training on a terminal; otherwise a line for each stage and epoch.
+pub struct Progress {
+    bar: ProgressBar,
+    quiet: bool,
+    output: String,
+    lines: File,
+    reports: Vec<EpochReport>,
+    kind: TreeKind,
+    epochs: usize,
+    started: Instant,
+    plan: Plan,
+    stage: Option<usize>,
+    stage_started: Instant,
+}
+
+/// The bar has this many steps.
+const STEPS: f64 = 1000.0;
+
+impl Progress {
+    /// Begins the log of a run.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn new(quiet: bool, output: &str, config: &TrainConfig, plan: Plan) -> Result<Self> {
+        let hidden = quiet || !std::io::stderr().is_terminal();
+        let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let style = ProgressStyle::with_template("{bar:30} {percent:>3}% {msg}");
+        let bar = ProgressBar::with_draw_target(Some(STEPS as u64), target)
+            .with_style(style.expect("the template is valid"));
+        let path = format!("{output}.log.jsonl");
+        let lines = File::create(&path).map_err(|error| Error::from(error).in_file(&path))?;
+        Ok(Progress {
+            bar,
+            quiet,
+            output: output.to_owned(),
+            lines,
+            reports: Vec::new(),
+            kind: TreeKind::of(config.system),
+            epochs: config.epochs,
+            started: Instant::now(),
+            plan,
+            stage: None,
+            stage_started: Instant::now(),
+        })
+    }
+
+    /// A line for people.
+    pub fn say(&self, line: &str) {
+        if !self.quiet {
+            // Nobody may be reading any more, which is no reason to stop training.
+            self.bar.suspend(|| drop(writeln!(std::io::stderr(), "{line}")));
+        }
+    }
+
+    /// A line for programs. The log is a convenience: a full disk is noticed when the model is written.
+    pub fn note(&mut self, line: &serde_json::Value) {
+        let _ = writeln!(self.lines, "{line}");
+    }
+
+    /// The next stage begins.
+    pub fn begin(&mut self, stage: Stage) {
+        self.stage = self.plan.iter().position(|(planned, _)| *planned == stage);
+        self.stage_started = Instant::now();
+        self.advance(0.0, "");
+    }
+
+    /// A stage is over: a line about what came of it.
+    pub fn end(&mut self, line: &str) {
+        let seconds = self.stage_started.elapsed().as_secs_f64();
+        if let Some(stage) = self.stage {
+            let name = self.plan[stage].0.name();
+            let line = if line.is_empty() { String::new() } else { format!(": {line}") };
+            self.say(&format!("{name}{line} ({})", duration(seconds)));
+            self.note(&serde_json::json!({"stage": name, "seconds": seconds}));
+        }
+        self.advance(1.0, "");
+    }
+
+    /// This share of the stage is done.
+    pub fn advance(&self, share: f64, detail: &str) {
+        let Some(stage) = self.stage.filter(|_| !self.bar.is_hidden()) else { return };
+        let before: f64 = self.plan[..stage].iter().map(|(_, work)| work).sum();
+        let total: f64 = self.plan.iter().map(|(_, work)| work).sum();
+        let done = before + self.plan[stage].1 * share.clamp(0.0, 1.0);
+        let elapsed = self.started.elapsed().as_secs_f64();
+        let left = if elapsed >= 2.0 && done > 0.02 * total {
+            format!(", about {} left", duration(elapsed * (total - done) / done))
+        } else {
+            String::new()
+        };
+        self.bar.set_position((STEPS * done / total) as u64);
+        self.bar.set_message(format!("{}{detail}{left}", self.plan[stage].0.name()));
+    }
+
+    /// What the development set says about the weight of the tagger's score.
+    pub fn close_calls(&mut self, Prices { best, scores }: &Prices) {
+        let score_of = |price: u32| scores.iter().find(|(tried, _)| *tried == price).map(|(_, score)| *score);
+        let measure = self.measure();
+        if let (Some(alone), Some(with)) = (score_of(0), score_of(*best)) {
+            self.end(&if *best == 0 {
+                format!("parsing with the tagger's second-best tags, too, does not help (dev {measure} {alone:.2})")
+            } else {
+                format!(
+                    "where the tagger's two best tags are close, parse with both and keep the better total score: dev \
+                     {measure} {with:.2} instead of {alone:.2} (weight {best})"
+                )
+            });
+        }
+        self.note(&serde_json::json!({"close_calls": best, "dev_by_price": scores}));
+    }
+
+    /// What trees are scored by.
+    pub fn measure(&self) -> &'static str {
+        match self.kind {
+            TreeKind::Dependencies => "LAS",
+            TreeKind::Constituents => "F1",
+        }
+    }
+
+    fn measure_of_crossing(&self) -> &'static str {
+        match self.kind {
+            TreeKind::Dependencies => "non-projective",
+            TreeKind::Constituents => "discontinuous",
+        }
+    }
+
+    /// The score of the epoch that was kept.
+    pub fn best_score(&self) -> Option<f64> {
+        self.reports.iter().rfind(|report| report.best).and_then(|report| report.dev)
+    }
+
+    /// Takes the bar away and draws the learning curve.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn finish(&self, config: &TrainConfig) -> Result<()> {
+        self.bar.finish_and_clear();
+        let series = |name: String, value: fn(&EpochReport) -> Option<f64>| Series {
+            name,
+            values: self.reports.iter().map(value).collect(),
+        };
+        let curve = Plot {
+            title: format!("{} on the development set", config.system),
+            x_title: "epoch".to_owned(),
+            y_title: self.measure().to_owned(),
+            groups: self.reports.iter().map(|report| report.epoch.to_string()).collect(),
+            joined: true,
+            series: vec![
+                series("all".to_owned(), |report| report.dev),
+                series(format!("{} F1", self.measure_of_crossing()), |report| report.dev_disc),
+            ],
+        };
+        write_file(&format!("{}.curve.svg", self.output), |file| Ok(file.write_all(curve.svg().as_bytes())?))
+    }
+}
+
+impl Log for Progress {
+    fn prepared(&mut self, usable: usize, underivable: &[(usize, String)], n_actions: usize) {
+        const SHOWN: usize = 3;
+        self.say(&format!("parser: {usable} trees, {n_actions} actions"));
+        for (number, why) in underivable.iter().take(SHOWN) {
+            self.say(&format!("  left out: sentence {number}: {why}"));
+        }
+        if underivable.len() > SHOWN {
+            self.say(&format!(
+                "  left out: {} sentences in all (the log has their numbers)",
+                underivable.len()
+            ));
+        }
+        let left_out: Vec<usize> = underivable.iter().map(|(number, _)| *number).collect();
+        self.note(&serde_json::json!({"trees": usable, "actions": n_actions, "left_out": left_out}));
+    }
+
+    fn sentence(&mut self, epoch: usize, done: usize, total: usize) {
+        if done.is_multiple_of(64) || done == total {
+            let share = (epoch as f64 - 1.0 + done as f64 / total as f64) / self.epochs as f64;
+            self.advance(share, &format!(", epoch {epoch} of {}", self.epochs));
+        }
+    }
+
+    fn epoch(&mut self, report: &EpochReport) {
+        let dev = report.dev.map_or(String::new(), |dev| format!(", dev {} {dev:.2}", self.measure()));
+        let crossing = report
+            .dev_disc
+            .map_or(String::new(), |score| format!(" ({} {score:.2})", self.measure_of_crossing()));
+        self.say(&format!(
+            "  epoch {:>2} of {}: {:.1} % wrong in training{dev}{crossing}, {}{}",
+            report.epoch,
+            self.epochs,
+            100.0 * report.errors as f64 / report.of.max(1) as f64,
+            duration(report.train_seconds + report.dev_seconds),
+            if report.best && report.dev.is_some() { ", best so far" } else { "" }
+        ));
+        let _ = writeln!(self.lines, "{}", serde_json::to_string(report).expect("plain data"));
+        self.reports.push(report.clone());
+    }
+
+    fn checkpoint(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+        write_file(&format!("{}.checkpoint", self.output), |file| Ok(file.write_all(&checkpoint.to_bytes())?))
+    }
+}
+
+/// A time as people say it.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 9.95 => format!("{s:.1} s"),
+        s if s < 99.5 => format!("{s:.0} s"),
+        s if s < 90.0 * 60.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_shown_as_people_say_them() {
+        let shown = [0.04, 9.94, 9.96, 99.4, 100.0, 5000.0, 5400.0].map(duration);
+        assert_eq!(shown, ["0.0 s", "9.9 s", "10 s", "99 s", "2 min", "83 min", "1.5 h"]);
+    }
+}

@@ -1,0 +1,179 @@
+//! `treewright train` from outside: the choice that the data makes, and flags that do not go together.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_treewright")).args(arguments).output().expect("the program runs")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("UTF-8")
+}
+
+/// A sample treebank.
+fn data(name: &str) -> String {
+    format!("{}/../../data/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A file in a folder of the test's own.
+fn scratch(test: &str, name: &str) -> String {
+    let folder: PathBuf = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    std::fs::create_dir_all(&folder).expect("a folder for the test");
+    folder.join(name).to_str().expect("a plain path").to_owned()
+}
+
+/// Flags that are a usage error, and what the message must say.
+#[track_caller]
+fn check_refused(flags: &str, expected: &[&str]) {
+    let model = scratch("refused", "m.model");
+    let mut arguments = vec!["train", "-o", &model];
+    arguments.extend(flags.split(' '));
+    let output = run(&arguments);
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{flags}: {message}");
+    for part in expected {
+        assert!(message.contains(part), "{flags}: {message}");
+    }
+    assert!(!Path::new(&model).exists(), "{flags}");
+}
+
+#[test]
+fn flags_without_effect_are_usage_errors_that_name_the_way_out() {
+    // None of these files is there: a mistake in the flags is found before anything is read.
+    let in_a_beam = ["when whole derivations are learnt from", "--beam 1"];
+    check_refused("--train x --system in-order --oracle dynamic", &in_a_beam);
+    check_refused("--train x --recipe dependencies --explore 0.5", &in_a_beam);
+    check_refused("--train x --recipe constituents --explore-after 2", &in_a_beam);
+    check_refused("--train x --system sr-gap --beam 1 --oracle static --explore 0.5", &["static oracle"]);
+    check_refused("--train x --system in-order --beam 1 --explore 0 --explore-after 3", &["--explore-after"]);
+    check_refused("--train x --system in-order --pseudo-projective", &["constituents", "arc-hybrid"]);
+    check_refused("--train x --system arc-hybrid-swap --pseudo-projective path", &["crossing arcs"]);
+    check_refused("--train x --system arc-hybrid --head-rules dutch", &["--head-rules", "binary trees"]);
+    check_refused("--train x --system top-down --markov-order 1", &["--markov-order", "binary trees"]);
+    check_refused("--train x --system in-order --several-roots", &["--several-roots", "leave it out"]);
+    check_refused("--train x --system in-order --jackknife 3", &["--jackknife", "--with tagger"]);
+    check_refused("--train x --system in-order --text-seed 3", &["--text-seed", "--with"]);
+    check_refused("--train x --system in-order --vectors v", &["--vectors", "--with tagger"]);
+    check_refused("--train x --no-parser --with tagger --beam 8", &["--no-parser", "--beam"]);
+    check_refused("--train x --system in-order --with tagger --without tagger", &["leave one of them out"]);
+}
+
+#[test]
+fn numbers_and_names_that_make_no_sense_are_usage_errors() {
+    check_refused("--train x --system in-order --min-weight nan", &["not negative"]);
+    check_refused("--train x --system in-order --least-weight=-1", &["not negative"]);
+    check_refused("--train x --system in-order --epochs 0", &["from 1"]);
+    check_refused("--train x --system in-order --beam 0", &["from 1"]);
+    check_refused("--train x --system in-order --explore 2", &["from 0 to 1"]);
+    check_refused("--train x --system in-order --features nosuch", &["nosuch", "spans-plus", "in-order"]);
+    check_refused("--train x --recipe nosuch", &["fast-dependencies"]);
+    check_refused("--system in-order", &["--train FILE is missing"]);
+    let output = run(&["train", "--train", "x", "--system", "in-order"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("-o MODEL is missing"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_flag_that_does_not_suit_the_choice_is_refused() {
+    check_refused(
+        &format!("--train {} --head-rules dutch", data("gum.mrg")),
+        &["in-order, which the data decided for"],
+    );
+}
+
+#[test]
+fn old_names_of_flags_still_work() {
+    let flags =
+        ["train", "--system", "in-order", "--rare-actions", "3", "--least-weight", "0.5", "--print-config"];
+    let output = run(&flags);
+    let settings = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(settings.contains("min-action-count = 3\nmin-weight = 0.5\n"), "{settings}");
+}
+
+/// Trains on a sample, with the sample as development data.
+#[track_caller]
+fn train(test: &str, treebank: &str, flags: &[&str]) -> (String, String) {
+    let (model, treebank) = (scratch(test, "m.model"), data(treebank));
+    let flags =
+        [&["train", "--train", &treebank, "--dev", &treebank, "--epochs", "1", "-o", &model], flags].concat();
+    let output = run(&flags);
+    assert!(output.status.success(), "{}", stderr(&output));
+    (model, stderr(&output))
+}
+
+#[test]
+fn the_data_decides_and_the_last_line_can_be_typed() {
+    let (model, said) = train("automatic", "ud_english_ewt.conllu", &["--jackknife", "2"]);
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(lines[0].contains("recipe dependencies (arc-hybrid, beam 8), pseudo-projective."), "{said}");
+    assert!(said.contains("Training: segmenter, tagger,"), "{said}");
+    assert!(said.contains("UPOS"), "{said}");
+    let command = lines.last().unwrap().strip_prefix("Try: treewright ").expect("what to type next");
+    let text = scratch("automatic", "text.txt");
+    std::fs::write(&text, "The dog barks.\n").expect("a text");
+    let arguments: Vec<&str> =
+        command.split(' ').map(|word| if word == "text.txt" { text.as_str() } else { word }).collect();
+    let output = run(&arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let parsed = String::from_utf8(output.stdout).expect("UTF-8");
+    assert_eq!(parsed.lines().filter(|line| line.contains('\t')).count(), 4, "{parsed}");
+    assert!(Path::new(&model).exists());
+}
+
+#[test]
+fn parts_can_be_left_out() {
+    let (model, said) = train("without", "greek_nt.discbracket", &["--without", "segmenter,tagger"]);
+    assert!(said.contains("recipe discontinuous (sr-gap, beam 8)"), "{said}");
+    assert!(said.contains("(leftmost)"), "{said}");
+    let info = run(&["info", &model]);
+    let info = String::from_utf8(info.stdout).expect("UTF-8");
+    assert!(!info.contains("tagger") && !info.contains("segmenter"), "{info}");
+}
+
+#[test]
+fn a_treebank_with_several_roots_needs_no_flag() {
+    let treebank = scratch("roots", "t.conllu");
+    let sentence = "1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n2\tb\t_\tX\t_\t_\t0\troot\t_\t_\n\n";
+    std::fs::write(&treebank, sentence.repeat(3)).expect("a treebank");
+    let model = scratch("roots", "m.model");
+    let flags =
+        ["train", "--train", &treebank, "--without", "segmenter,tagger", "--epochs", "3", "-o", &model];
+    let output = run(&flags);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("several roots"), "{}", stderr(&output));
+    let parsed = run(&["parse", "--model", &model, "--many-roots", &treebank]);
+    let parsed = String::from_utf8(parsed.stdout).expect("UTF-8");
+    assert_eq!(parsed.matches("\t0\troot\t").count(), 6, "{parsed}");
+}
+
+/// Development data on which the parser cannot be scored, and what the message must say.
+#[track_caller]
+fn check_dev(dev: &str, expected: &str) {
+    let model = scratch("dev", "m.model");
+    for system in [&["--system", "arc-hybrid", "--beam", "1"][..], &[]] {
+        let train = data("ud_english_ewt.conllu");
+        let output = run(&[&["train", "--train", &train, "--dev", dev, "-o", &model][..], system].concat());
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+        assert!(!Path::new(&model).exists());
+    }
+}
+
+#[test]
+fn development_data_must_have_trees_of_the_same_kind() {
+    check_dev(&data("gum.mrg"), "the development set has constituents, but the parser builds dependencies");
+    let without_trees = scratch("dev", "no-trees.conllu");
+    std::fs::write(&without_trees, "1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n\n").expect("a treebank");
+    check_dev(&without_trees, "no sentence of the development set has a tree");
+}
+
+#[test]
+fn resuming_without_a_checkpoint_says_what_that_means() {
+    let (model, train) = (scratch("resume", "m.model"), data("ud_english_ewt.conllu"));
+    let output =
+        run(&["train", "--train", &train, "--recipe", "fast-dependencies", "-o", &model, "--resume"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("there is no such checkpoint"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("without --resume"), "{}", stderr(&output));
+}

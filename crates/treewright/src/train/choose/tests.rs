@@ -1,0 +1,100 @@
+use super::*;
+use crate::treebank::{self, ReadOptions};
+
+/// A treebank in any format; `many` copies of its text make shares small.
+fn treebank(text: &str) -> Vec<Entry> {
+    let options = ReadOptions { many_roots: true, ..ReadOptions::default() };
+    let opened = treebank::open(text.as_bytes(), &options).expect("a format");
+    opened.reader.map(|entry| entry.expect("a sentence")).collect()
+}
+
+const PROJECTIVE: &str = "# text = A b.\n1\tA\ta\tDET\t_\t_\t2\tdet\t_\t_\n2\tb\tb\tNOUN\t_\t_\t0\troot\t_\tSpaceAfter=No\n\
+                          3\t.\t.\tPUNCT\t_\t_\t2\tpunct\t_\t_\n\n";
+/// The arc from 4 to 2 crosses that from 3 to 1.
+const CROSSING: &str = "1\ta\t_\tX\t_\t_\t3\tdep\t_\t_\n2\tb\t_\tX\t_\t_\t4\tdep\t_\t_\n3\tc\t_\tX\t_\t_\t0\troot\t_\t_\n\
+                        4\td\t_\tX\t_\t_\t3\tdep\t_\t_\n\n";
+const TWO_ROOTS: &str = "1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n2\tb\t_\t_\t_\t_\t0\troot\t_\t_\n\n";
+
+#[test]
+fn projective_dependencies_stay_as_they_are() {
+    let choice = choose(&treebank(PROJECTIVE)).unwrap();
+    assert_eq!((choice.recipe.name, choice.config.pseudo_projective.as_str()), ("dependencies", ""));
+    assert!(choice.config.single_root);
+    assert_eq!(choice.parts, [TextPart::Segmenter, TextPart::Tagger, TextPart::Lemmatiser]);
+    assert_eq!(
+        choice.reasons,
+        [
+            "This treebank has dependencies without crossing arcs, so: recipe dependencies (arc-hybrid, beam 8).",
+            "It has tags and lemmas."
+        ]
+    );
+}
+
+#[test]
+fn crossing_arcs_are_encoded_even_if_they_are_few() {
+    let choice = choose(&treebank(&(PROJECTIVE.repeat(999) + CROSSING))).unwrap();
+    assert_eq!(choice.config.pseudo_projective, "head");
+    assert_eq!(
+        choice.reasons[0],
+        "This treebank has dependencies with 0.03 % crossing arcs (0.1 % of the sentences), so: recipe dependencies \
+         (arc-hybrid, beam 8), pseudo-projective."
+    );
+}
+
+#[test]
+fn several_roots_need_no_flag() {
+    let choice = choose(&treebank(&(PROJECTIVE.repeat(9) + TWO_ROOTS))).unwrap();
+    assert!(!choice.config.single_root);
+    assert_eq!(
+        choice.reasons[1],
+        "10.0 % of the sentences have several roots, so the parser may give several."
+    );
+    // A few mistakes of the annotators are no reason to let every sentence have several.
+    let choice = choose(&treebank(&(PROJECTIVE.repeat(999) + TWO_ROOTS))).unwrap();
+    assert!(choice.config.single_root);
+    assert_eq!(choice.reasons[1], "The 0.1 % of the sentences that have several roots are left out.");
+}
+
+#[test]
+fn parts_are_what_the_treebank_has_data_for() {
+    let parts = |text: &str| choose(&treebank(text)).unwrap().parts;
+    assert_eq!(parts(CROSSING), [TextPart::Segmenter, TextPart::Tagger]);
+    assert_eq!(parts(TWO_ROOTS), [TextPart::Segmenter]);
+    let reasons = choose(&treebank(TWO_ROOTS)).unwrap().reasons;
+    let last = "It has neither tags nor lemmas. Where its text has spaces is guessed from its tokens.";
+    assert_eq!(reasons.last().unwrap(), last);
+}
+
+#[test]
+fn a_choice_needs_trees_of_one_kind() {
+    let no_trees = treebank("1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n\n");
+    assert!(choose(&no_trees).unwrap_err().message.contains("no sentence of the training data has a tree"));
+    assert!(choose(&[]).is_err());
+    let both = [treebank(PROJECTIVE), treebank("(S (X a))")].concat();
+    assert!(choose(&both).unwrap_err().message.contains("dependencies and constituents"));
+}
+
+const PENN: &str = "(S (NP (DT The) (NN dog)) (VP (VBZ barks)) (. .))\n";
+const ALPINO: &str = "(ROOT (SMAIN (NP (DET 0=de) (NOUN 3=hond)) (VERB 1=blaft) (ADV 2=hard)) (PUNCT 4=.))\n";
+const NEGRA: &str = "(VROOT (S (NP (ART 0=Der) (NN 3=Hund)) (VVFIN 1=bellt) (ADV 2=laut)) ($. 4=.))\n";
+const OTHER: &str = "(CL (np (noun 0=x) (det 2=z)) (verb 1=y))\n";
+
+#[track_caller]
+fn check(text: &str, recipe: &str, head_rules: &str) {
+    let choice = choose(&treebank(text)).unwrap();
+    assert_eq!(choice.recipe.name, recipe);
+    assert!(choice.config.check().is_ok());
+    if choice.config.is_binary() {
+        assert_eq!(choice.config.head_rules, head_rules);
+    }
+}
+
+#[test]
+fn head_rules_are_those_of_the_labels() {
+    check(ALPINO, "discontinuous", "dutch");
+    check(&ALPINO.to_lowercase(), "discontinuous", "dutch");
+    check(NEGRA, "discontinuous", "german");
+    check("(S (NP (DT 0=The) (NN 3=dog)) (VP (VBZ 1=barks)) (RB 2=now))", "discontinuous", "collins");
+    check(OTHER, "discontinuous", "leftmost");
+    check(PENN, "constituents", "collins");
+}

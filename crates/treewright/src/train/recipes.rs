@@ -1,0 +1,61 @@
+//! Recipes: settings that were found good, by name.
+
+use super::TrainConfig;
+
+/// Settings that were found good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recipe {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The settings as TOML; the first line is a comment that says what they are for.
+    pub toml: &'static str,
+}
+
+macro_rules! recipes {
+    ($($name:literal),* $(,)?) => {
+        &[$(Recipe { name: $name, toml: include_str!(concat!("recipes/", $name, ".toml")) }),*]
+    };
+}
+
+impl Recipe {
+    /// Every recipe.
+    pub const ALL: &[Recipe] = recipes![
+        "fast-dependencies",
+        "dependencies",
+        "non-projective-dependencies",
+        "constituents",
+        "discontinuous",
+        "paper-004",
+    ];
+
+    /// The recipe of that name.
+    pub fn named(name: &str) -> Option<Recipe> {
+        Self::ALL.iter().copied().find(|recipe| recipe.name == name)
+    }
+
+    /// Its settings.
+    pub fn config(&self) -> TrainConfig {
+        TrainConfig::from_toml(self.toml).expect("every recipe is read by a test")
+    }
+
+    /// What it is for, in a sentence.
+    pub fn about(&self) -> &'static str {
+        self.toml.lines().next().unwrap_or_default().trim_start_matches('#').trim()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_recipe_can_be_followed() {
+        for recipe in Recipe::ALL {
+            recipe.config().check().unwrap_or_else(|error| panic!("{}: {error}", recipe.name));
+            // A system that is not named would silently be the default.
+            assert!(recipe.toml.contains("system = "), "{}", recipe.name);
+            assert!(recipe.about().ends_with('.'), "{}", recipe.name);
+            assert_eq!(Recipe::named(recipe.name), Some(*recipe));
+        }
+    }
+}
