@@ -1,14 +1,38 @@
 //! What all commands share: opening inputs, choosing formats, outputs, progress, and what to do about bad sentences.
 
+mod interrupts;
+mod output;
+mod overwrite;
+mod visible;
+
+use std::borrow::Cow;
+use std::fmt;
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Read, Write};
-use std::path::Path;
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use treewright::treebank::{self, Entry, Format, Limit, Opened, ReadOptions};
 use treewright::{Code, Error, Result};
+
+pub use interrupts::say_when_interrupted;
+pub use output::Output;
+pub use overwrite::{Inputs, refuse_unless_model};
+use visible::Visible;
+pub use visible::visible;
+
+/// Writes a line to stderr. Nobody may be reading it any more, which is no reason to stop.
+macro_rules! say {
+    ($($argument:tt)*) => { $crate::io::say_line(format_args!($($argument)*)) };
+}
+pub(crate) use say;
+
+/// See [`say!`].
+pub fn say_line(line: fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr(), "{}", visible(&line.to_string()));
+}
 
 /// Flags of every command that reads treebanks.
 #[derive(Args, Clone, Debug)]
@@ -49,9 +73,9 @@ pub enum OnError {
 
 impl ReadArgs {
     /// How a file, or stdin for `-`, is read.
-    pub fn options(&self, path: &str) -> ReadOptions {
+    pub fn options(&self, path: impl AsRef<Path>) -> ReadOptions {
         ReadOptions {
-            file: shown_name(path).to_owned(),
+            file: shown_name(path.as_ref()).into_owned(),
             format: self.from,
             tagged: self.tagged,
             many_roots: self.many_roots,
@@ -61,12 +85,13 @@ impl ReadArgs {
     }
 
     /// Opens a file, or stdin for `-`.
-    pub fn open(&self, path: &str, progress: &Progress) -> Result<Opened<'static>> {
+    pub fn open(&self, path: impl AsRef<Path>, progress: &Progress) -> Result<Opened<'static>> {
+        let path = path.as_ref();
         treebank::open(progress.watch(open_raw(path)?), &self.options(path))
     }
 
     /// A progress bar over all of `paths`, drawn on a terminal only, and not with `--quiet`.
-    pub fn progress(&self, paths: &[String]) -> Progress {
+    pub fn progress(&self, paths: &[PathBuf]) -> Progress {
         Progress::over_files(paths, self.quiet)
     }
 }
@@ -85,76 +110,38 @@ fn limit(text: &str) -> Result<Limit, String> {
         .ok_or_else(|| "expected a number of bytes from 1 on, such as 500000, 64M or 2G".to_owned())
 }
 
-/// The name to print for a path.
-pub fn shown_name(path: &str) -> &str {
-    if path == "-" { "stdin" } else { path }
+/// Does this stand for stdin or stdout?
+pub fn is_dash(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// The name to print for an input.
+pub fn shown_name(path: &Path) -> Cow<'_, str> {
+    if is_dash(path) { Cow::Borrowed("stdin") } else { path.to_string_lossy() }
+}
+
+/// The path with something added to its name.
+pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(suffix);
+    path.into()
 }
 
 /// The bytes of a file, or of stdin for `-`.
-pub fn open_raw(path: &str) -> Result<Box<dyn Read + Send>> {
-    if path == "-" {
+pub fn open_raw(path: impl AsRef<Path>) -> Result<Box<dyn Read + Send>> {
+    let path = path.as_ref();
+    if is_dash(path) {
         return Ok(Box::new(io::stdin()));
     }
     match File::open(path) {
         Ok(file) => Ok(Box::new(file)),
-        Err(error) => Err(Error::new(Code::Io, 0, 0, error.to_string()).in_file(path)),
+        Err(error) => Err(Error::from(error).in_file(&path.to_string_lossy())),
     }
 }
 
-/// The output: a file, or stdout for `-` or none. A file is first written beside its place and moved there by
-/// `finish`, so that a failed run leaves no half-written output.
-pub struct Output {
-    sink: BufWriter<Box<dyn Write + Send>>,
-    moved: Option<(String, String)>,
-}
-
-impl Output {
-    /// Opens the output.
-    pub fn create(path: Option<&str>) -> Result<Self> {
-        match path {
-            None | Some("-") => Ok(Output { sink: BufWriter::new(Box::new(io::stdout())), moved: None }),
-            // A pipe, device or link is written as it is.
-            Some(path) if Path::new(path).symlink_metadata().is_ok_and(|m| !m.is_file()) => {
-                let file =
-                    File::options().write(true).open(path).map_err(|e| Error::from(e).in_file(path))?;
-                Ok(Output { sink: BufWriter::new(Box::new(file)), moved: None })
-            }
-            Some(path) => {
-                let part = format!("{path}.part");
-                let file = File::create(&part).map_err(|e| Error::from(e).in_file(path))?;
-                let moved = Some((part, path.to_owned()));
-                Ok(Output { sink: BufWriter::new(Box::new(file)), moved })
-            }
-        }
-    }
-
-    /// Everything was written: put the file in its place.
-    pub fn finish(mut self) -> Result<()> {
-        self.sink.flush()?;
-        if let Some((part, path)) = self.moved.take() {
-            std::fs::rename(part, &path).map_err(|e| Error::from(e).in_file(&path))?;
-        }
-        Ok(())
-    }
-}
-
-impl Write for Output {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.sink.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.sink.flush()
-    }
-}
-
-impl Drop for Output {
-    fn drop(&mut self) {
-        if let Some((part, _)) = &self.moved {
-            // The run failed before `finish`; nothing more can be done if this fails too.
-            let _ = std::fs::remove_file(part);
-        }
-    }
+/// The whole text of a file.
+pub fn read_text(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).map_err(|error| Error::from(error).in_file(&path.to_string_lossy()))
 }
 
 /// A progress bar over bytes read. Silent off a terminal.
@@ -163,7 +150,7 @@ pub struct Progress(ProgressBar);
 
 impl Progress {
     /// Over the sizes of these files; a spinner if one of them has none.
-    pub fn over_files(paths: &[String], quiet: bool) -> Self {
+    pub fn over_files(paths: &[PathBuf], quiet: bool) -> Self {
         if quiet || !io::stderr().is_terminal() {
             return Progress(ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()));
         }
@@ -230,19 +217,19 @@ impl Skipping {
     pub fn report(&self) -> ExitCode {
         const SHOWN: usize = 20;
         for error in self.skipped.iter().take(SHOWN) {
-            eprintln!("skipped: {error}");
+            say!("skipped: {error}");
         }
         if self.skipped.len() > SHOWN {
-            eprintln!("skipped: ... and {} more", self.skipped.len() - SHOWN);
+            say!("skipped: ... and {} more", self.skipped.len() - SHOWN);
         }
         match self.skipped.len() {
             0 => ExitCode::SUCCESS,
             1 => {
-                eprintln!("1 sentence was skipped");
+                say!("1 sentence was skipped");
                 ExitCode::FAILURE
             }
             n => {
-                eprintln!("{n} sentences were skipped");
+                say!("{n} sentences were skipped");
                 ExitCode::FAILURE
             }
         }
@@ -251,7 +238,7 @@ impl Skipping {
 
 /// Calls `each` for every entry of every file.
 pub fn for_each_entry(
-    paths: &[String],
+    paths: &[PathBuf],
     args: &ReadArgs,
     skipping: &mut Skipping,
     mut each: impl FnMut(Entry, Format) -> Result<()>,
@@ -278,9 +265,9 @@ pub fn usage(message: impl Into<String>) -> Error {
 pub fn conclude(result: Result<ExitCode>) -> ExitCode {
     match result {
         Ok(code) => code,
-        Err(error) if error.code == Code::Io && error.message.contains("Broken pipe") => ExitCode::SUCCESS,
+        Err(error) if error.io_kind == Some(io::ErrorKind::BrokenPipe) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", error.to_string().trim_start());
+            say!("error: {}", error.to_string().trim_start());
             if error.code == Code::Usage { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }

@@ -2,6 +2,7 @@
 
 mod commands;
 mod io;
+mod jobs;
 mod models;
 mod workers;
 

@@ -120,6 +120,8 @@ pub struct Error {
     pub location: Location,
     /// What was found and what was expected, as a sentence without a full stop.
     pub message: String,
+    /// What kind of error the operating system reported, if it was one of its errors.
+    pub io_kind: Option<std::io::ErrorKind>,
 }
 
 /// The result of most fallible operations here.
@@ -129,7 +131,7 @@ impl Error {
     /// An error that knows its line and column; readers add the sentence, the door adds the file.
     pub fn new(code: Code, line: usize, column: usize, message: impl Into<String>) -> Self {
         let location = Location { line, column, ..Location::default() };
-        Error { code, location, message: message.into() }
+        Error { code, location, message: message.into(), io_kind: None }
     }
 
     /// The same error in a named file.
@@ -168,7 +170,7 @@ impl From<&std::io::Error> for Error {
     fn from(error: &std::io::Error) -> Self {
         match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
             Some(inner) => inner.clone(),
-            None => Error::new(Code::Io, 0, 0, error.to_string()),
+            None => Error { io_kind: Some(error.kind()), ..Error::new(Code::Io, 0, 0, error.to_string()) },
         }
     }
 }

@@ -11,7 +11,7 @@
 //! A tagger belongs to the parsers behind it, up to the next tagger: parsers of one file may want different tags. A
 //! file with a lone parser, as training writes it, is a pipeline of one part. Parts are read when they are asked for.
 
-use std::io::Write;
+use std::io::{Read, Seek, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -34,6 +34,21 @@ const ENTRY: usize = 24;
 const ALIGNMENT: usize = 64;
 /// No file has more parts; a larger number is damage.
 const MOST_PARTS: usize = 64;
+
+/// Does this file look like a model, gzipped or not? One that cannot be read does not.
+pub fn is_model(path: impl AsRef<Path>) -> bool {
+    let first_bytes = || -> std::io::Result<[u8; 8]> {
+        let mut file = std::fs::File::open(path.as_ref())?;
+        let mut first = [0; 8];
+        file.read_exact(&mut first)?;
+        if first.starts_with(&[0x1f, 0x8b]) {
+            file.rewind()?;
+            flate2::read::GzDecoder::new(file).read_exact(&mut first)?;
+        }
+        Ok(first)
+    };
+    first_bytes().is_ok_and(|first| first == *MAGIC || first == *model::MAGIC)
+}
 
 /// What a part of a pipeline is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! `treewright compare`: is one parser better than another, or was it chance?
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -16,7 +17,7 @@ use treewright::treebank::Entry;
 use treewright::{Code, Error, Result};
 
 use super::scoring::{Kind, ScoringArgs, Treebank, both_texts, dependencies_of, parsed, side_by_side};
-use crate::io::{OnError, Output};
+use crate::io::{OnError, Output, say};
 
 /// Test whether two parsers differ by more than chance
 ///
@@ -29,13 +30,13 @@ Examples:
   treewright compare gold.conllu a.conllu b.conllu --json | jq .verdict")]
 pub struct CompareArgs {
     /// The gold trees
-    gold: String,
+    gold: PathBuf,
 
     /// The trees of the first parser
-    a: String,
+    a: PathBuf,
 
     /// The trees of the second parser
-    b: String,
+    b: PathBuf,
 
     /// How many times to shuffle, and to resample
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
@@ -55,7 +56,7 @@ pub struct CompareArgs {
 
     /// Write here instead of stdout
     #[arg(long, short)]
-    output: Option<String>,
+    output: Option<PathBuf>,
 
     #[command(flatten)]
     scoring: ScoringArgs,
@@ -84,7 +85,9 @@ struct Outcome {
 }
 
 pub fn run(args: &CompareArgs) -> Result<ExitCode> {
-    let (gold, files) = args.scoring.read(&args.gold, &[args.a.clone(), args.b.clone()])?;
+    let predicted = [args.a.clone(), args.b.clone()];
+    args.scoring.inputs(&args.gold, &predicted).refuse_as_output(args.output.as_deref())?;
+    let (gold, files) = args.scoring.read(&args.gold, &predicted)?;
     let kind = gold.kind().expect("a gold file without trees was refused");
     let mut left_out = Vec::new();
     let measures = match kind {
@@ -108,17 +111,17 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
     }
     output.finish()?;
     for error in left_out.iter().take(5) {
-        eprintln!("skipped: {}", error.to_string().trim_start());
+        say!("skipped: {}", error.to_string().trim_start());
     }
     if left_out.len() > 5 {
-        eprintln!("skipped: ... and {} more", left_out.len() - 5);
+        say!("skipped: ... and {} more", left_out.len() - 5);
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(if left_out.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// The file's name without its folders.
-fn short(path: &str) -> String {
-    path.rsplit('/').next().unwrap_or(path).to_owned()
+fn short(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
 impl CompareArgs {
@@ -316,8 +319,8 @@ impl CompareArgs {
             "left_out": n_left_out,
             "shuffles": self.shuffles,
             "seed": self.seed,
-            "a": { "file": self.a },
-            "b": { "file": self.b },
+            "a": { "file": self.a.to_string_lossy() },
+            "b": { "file": self.b.to_string_lossy() },
             "p": {},
             "difference": {},
             "interval": {},

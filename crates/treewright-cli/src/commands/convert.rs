@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use treewright::tree::{Transform, TransformHelp};
 use treewright::treebank::{self, Format, WriteOptions};
-use treewright::{Code, Error, Result};
+use treewright::{Code, Result};
 
-use crate::io::{Output, ReadArgs, Skipping, shown_name};
+use crate::io::{Inputs, Output, ReadArgs, Skipping, read_text, say, shown_name};
 
 /// Convert a treebank between formats and apply transforms
 #[derive(Args)]
@@ -30,7 +31,7 @@ pub struct ConvertArgs {
         default_value = "-",
         hide_default_value = true
     )]
-    input: String,
+    input: PathBuf,
 
     /// The output (`-` for stdout)
     #[arg(
@@ -39,7 +40,7 @@ pub struct ConvertArgs {
         default_value = "-",
         hide_default_value = true
     )]
-    output: String,
+    output: PathBuf,
 
     /// Format of the output [default: by the output's extension, else the input's format]
     #[arg(long, value_name = "FORMAT")]
@@ -63,7 +64,7 @@ pub struct ConvertArgs {
 
 pub fn run(args: &ConvertArgs) -> Result<ExitCode> {
     if args.list_transforms {
-        let mut out = Output::create(None)?;
+        let mut out = Output::stdout();
         for TransformHelp { name, parameters, help, inverse } in Transform::ALL {
             let undone = inverse.map_or(String::new(), |inverse| format!(" (undone by {inverse})"));
             writeln!(out, "{:<44}{help}{undone}", format!("{name}{parameters}"))?;
@@ -71,8 +72,8 @@ pub fn run(args: &ConvertArgs) -> Result<ExitCode> {
         out.finish()?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut load =
-        |path: &str| std::fs::read_to_string(path).map_err(|error| Error::from(error).in_file(path));
+    Inputs::default().with("the input", [&args.input]).refuse_as_output(Some(&args.output))?;
+    let mut load = |path: &str| read_text(Path::new(path));
     let transforms = match &args.transform {
         Some(list) => Transform::parse_list(list, &mut load).map_err(|error| error.in_file("--transform"))?,
         None => Vec::new(),
@@ -80,10 +81,10 @@ pub fn run(args: &ConvertArgs) -> Result<ExitCode> {
     let mut skipping = Skipping::new(args.read.on_error);
     let progress = args.read.progress(std::slice::from_ref(&args.input));
     let opened = args.read.open(&args.input, &progress)?;
-    let format = args.to.or_else(|| Format::from_path(&args.output)).unwrap_or(opened.format);
+    let format =
+        args.to.or_else(|| Format::from_path(&args.output.to_string_lossy())).unwrap_or(opened.format);
     let mut output = Output::create(Some(&args.output))?;
     let options = WriteOptions {
-        gzip: args.output.ends_with(".gz"),
         tagged: args.read.tagged,
         root_label: args.root_label.as_deref().map(Into::into),
         ..WriteOptions::default()
@@ -100,7 +101,7 @@ pub fn run(args: &ConvertArgs) -> Result<ExitCode> {
         });
         let written = written.map_err(|error| match error.code {
             Code::Io => error,
-            _ => error.in_file(shown_name(&args.input)).in_sentence(number + 1),
+            _ => error.in_file(&shown_name(&args.input)).in_sentence(number + 1),
         });
         skipping.accept(written)?;
     }
@@ -110,7 +111,7 @@ pub fn run(args: &ConvertArgs) -> Result<ExitCode> {
     progress.clear();
     if !args.read.quiet {
         for (what, sentences) in left_out {
-            eprintln!("note: {format} has no place for {what}: left out in {sentences} sentences");
+            say!("note: {format} has no place for {what}: left out in {sentences} sentences");
         }
     }
     Ok(skipping.report())

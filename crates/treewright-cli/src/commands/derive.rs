@@ -1,6 +1,8 @@
 //! `treewright derive`: the action sequences of a treebank's trees, and how long they are.
 
+use std::borrow::Cow;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -12,7 +14,7 @@ use treewright::tree::{ParserTree, Preparation, Preparer};
 use treewright::treebank::Entry;
 use treewright::{Code, Error, Result};
 
-use crate::io::{Output, ReadArgs, Skipping, for_each_entry, shown_name};
+use crate::io::{Inputs, Output, ReadArgs, Skipping, for_each_entry, say, shown_name, usage, visible};
 
 /// Print the action sequence of every tree, or statistics of the derivations
 #[derive(Args)]
@@ -24,11 +26,11 @@ Examples:
 
 With --format text there is one line for each sentence; it is empty where the system cannot derive the tree (a
 non-projective tree with arc-hybrid, a discontinuous one with in-order). Such sentences are reported on stderr by
-their number and counted; they do not change the exit code.")]
+their number and counted; the exit code is 1 only if no tree at all can be derived.")]
 pub struct DeriveArgs {
     /// The treebank (`-` for stdin)
     #[arg(required = true, value_name = "FILE")]
-    files: Vec<String>,
+    files: Vec<PathBuf>,
 
     /// The transition system; with --stats several, with commas between them
     #[arg(long, value_name = "SYSTEM", required = true, value_delimiter = ',')]
@@ -60,7 +62,7 @@ pub struct DeriveArgs {
 
     /// Write here instead of to stdout
     #[arg(long, short, value_name = "FILE")]
-    output: Option<String>,
+    output: Option<PathBuf>,
 
     #[command(flatten)]
     read: ReadArgs,
@@ -75,9 +77,9 @@ enum Form {
 
 pub fn run(args: &DeriveArgs) -> Result<ExitCode> {
     if args.system.len() > 1 && !args.stats {
-        let message = "several systems side by side need --stats";
-        return Err(Error::new(Code::WrongTreeKind, 0, 0, message));
+        return Err(usage("several systems side by side need --stats"));
     }
+    Inputs::default().with("the input", &args.files).refuse_as_output(args.output.as_deref())?;
     let mut skipping = Skipping::new(args.read.on_error);
     let mut entries = Vec::new();
     for_each_entry(&args.files, &args.read, &mut skipping, |entry, _| {
@@ -85,27 +87,29 @@ pub fn run(args: &DeriveArgs) -> Result<ExitCode> {
         Ok(())
     })?;
     let mut output = Output::create(args.output.as_deref())?;
-    if args.stats {
+    let n_derived = if args.stats {
         let mut all = Vec::new();
         for &tag in &args.system {
             all.push((tag, tag.visit(Count { args, entries: &entries })?));
         }
         let text = if args.json { figures_as_json(&all) } else { figures_as_table(&all) };
         output.write_all(text.as_bytes())?;
+        all.iter().map(|(_, figures)| figures.derived).sum()
     } else {
-        args.system[0].visit(Print { args, entries: &entries, output: &mut output })?;
-    }
+        args.system[0].visit(Print { args, entries: &entries, output: &mut output })?
+    };
     output.finish()?;
-    Ok(skipping.report())
+    let code = skipping.report();
+    Ok(if n_derived == 0 { ExitCode::FAILURE } else { code })
 }
 
 /// Derives every tree and calls `each` with the sentence's number from 0, the system and the derivation. Reports the
-/// trees that cannot be derived.
+/// trees that cannot be derived, and gives the number of those that can.
 fn derivations<S: Registered>(
     args: &DeriveArgs,
     entries: &[Entry],
     mut each: impl FnMut(usize, &S, Result<&[ActionId], &str>) -> Result<()>,
-) -> Result<()> {
+) -> Result<usize> {
     let preparation = Preparation { head_rules: args.head_rules.clone(), markov_order: args.markov_order };
     let preparer = Preparer::new(&preparation, S::UNARIES)?;
     let trees: Vec<Result<S::Tree, String>> = entries
@@ -118,7 +122,7 @@ fn derivations<S: Registered>(
     // Trees with several roots are what the treebank says; a single root is for parsing.
     let options = SystemOptions { single_root: !args.read.many_roots };
     let system = S::from_trees(trees.iter().filter_map(|tree| tree.as_ref().ok()), &options);
-    let mut n_underivable = 0;
+    let (mut n_derived, mut n_underivable) = (0, 0);
     for (i, tree) in trees.iter().enumerate() {
         if args.sentence.is_some_and(|number| number != i + 1) {
             continue;
@@ -127,18 +131,19 @@ fn derivations<S: Registered>(
             Ok(tree) => system.derive(tree).map_err(|why| why.to_string()),
             Err(why) => Err(why.clone()),
         };
+        n_derived += usize::from(derived.is_ok());
         if let Err(why) = &derived {
             n_underivable += 1;
-            let file = if args.files.len() == 1 { shown_name(&args.files[0]) } else { "" };
+            let file = if args.files.len() == 1 { shown_name(&args.files[0]) } else { Cow::Borrowed("") };
             let error = Error::new(Code::Underivable, 0, 0, format!("{} cannot derive it: {why}", S::TAG));
-            eprintln!("{}", error.in_file(file).in_sentence(i + 1).to_string().trim_start());
+            say!("{}", error.in_file(&file).in_sentence(i + 1).to_string().trim_start());
         }
         each(i, &system, derived.as_deref().map_err(String::as_str))?;
     }
     if n_underivable > 0 {
-        eprintln!("{} cannot derive {n_underivable} of {} trees", S::TAG, entries.len());
+        say!("{} cannot derive {n_underivable} of {} trees", S::TAG, n_derived + n_underivable);
     }
-    Ok(())
+    Ok(n_derived)
 }
 
 struct Print<'a> {
@@ -148,9 +153,9 @@ struct Print<'a> {
 }
 
 impl SystemVisitor for Print<'_> {
-    type Output = Result<()>;
+    type Output = Result<usize>;
 
-    fn visit<S: Registered>(self) -> Result<()> {
+    fn visit<S: Registered>(self) -> Result<usize> {
         let Print { args, entries, output } = self;
         let mut line = String::new();
         derivations::<S>(args, entries, |i, system, derived| {
@@ -183,7 +188,7 @@ impl SystemVisitor for Print<'_> {
                 }
                 (Form::Table, Ok(actions)) => {
                     line.push_str(&format!("Sentence {}\n", i + 1));
-                    line.push_str(&table(system, &entries[i].sentence, actions));
+                    line.push_str(&visible(&table(system, &entries[i].sentence, actions)));
                     line.push('\n');
                 }
                 (Form::Table, Err(why)) => line.push_str(&format!("Sentence {}\n{why}\n\n", i + 1)),

@@ -1,8 +1,9 @@
 //! `treewright draw`: pictures of trees.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 
@@ -11,7 +12,7 @@ use treewright::draw::{self, Direction, Layout, Options, Orientation, TerminalOp
 use treewright::error::Location;
 use treewright::{Code, Error, Result};
 
-use crate::io::{Output, ReadArgs, Skipping, shown_name};
+use crate::io::{Inputs, Output, ReadArgs, Skipping, is_dash, shown_name};
 
 /// Draw trees: on the terminal, as SVG, as an HTML page or as LaTeX
 #[derive(Args)]
@@ -29,7 +30,7 @@ constituents is not drawn.")]
 pub struct DrawArgs {
     /// The files to draw (`-` for stdin)
     #[arg(value_name = "FILE", default_value = "-")]
-    files: Vec<String>,
+    files: Vec<PathBuf>,
 
     /// Kind of drawing [default: by the output's extension, else terminal]
     #[arg(long, value_enum, value_name = "KIND")]
@@ -41,7 +42,7 @@ pub struct DrawArgs {
 
     /// Write to this file; `{}` in its name stands for the sentence number (one file per sentence)
     #[arg(long, short, value_name = "FILE")]
-    output: Option<String>,
+    output: Option<PathBuf>,
 
     /// Width to stay within, in characters [default: the terminal's, else 100]
     #[arg(long, value_name = "N")]
@@ -136,6 +137,7 @@ impl fmt::Display for Numbers {
 
 pub fn run(args: &DrawArgs) -> Result<ExitCode> {
     let kind = args.to.unwrap_or_else(|| kind_of(args.output.as_deref()));
+    Inputs::default().with("the input", &args.files).refuse_as_output(args.output.as_deref())?;
     let mut drawer = Drawer::new(args, kind)?;
     let mut skipping = Skipping::new(args.read.on_error);
     let progress = args.read.progress(&args.files);
@@ -166,15 +168,15 @@ pub fn run(args: &DrawArgs) -> Result<ExitCode> {
     Ok(skipping.report())
 }
 
-fn in_sentence(error: Error, file: &str, number: usize) -> Error {
+fn in_sentence(error: Error, file: &Path, number: usize) -> Error {
     match error.code {
         Code::Io => error,
-        _ => Error { location: Location::default(), ..error }.in_file(shown_name(file)).in_sentence(number),
+        _ => Error { location: Location::default(), ..error }.in_file(&shown_name(file)).in_sentence(number),
     }
 }
 
-fn kind_of(output: Option<&str>) -> Kind {
-    match output.and_then(|path| path.rsplit_once('.')).map(|(_, extension)| extension) {
+fn kind_of(output: Option<&Path>) -> Kind {
+    match output.and_then(Path::extension).and_then(OsStr::to_str) {
         Some("svg") => Kind::Svg,
         Some("html" | "htm") => Kind::Html,
         Some("tex") => Kind::Tex,
@@ -195,7 +197,7 @@ struct Drawer<'a> {
 
 impl<'a> Drawer<'a> {
     fn new(args: &'a DrawArgs, kind: Kind) -> Result<Self> {
-        let pattern = args.output.as_deref().filter(|path| path.contains("{}"));
+        let pattern = args.output.as_deref().and_then(Path::to_str).filter(|path| path.contains("{}"));
         let on_terminal = args.output.is_none() && std::io::stdout().is_terminal();
         let color = match args.color {
             Color::Auto => on_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
@@ -204,11 +206,11 @@ impl<'a> Drawer<'a> {
         };
         let terminal_width =
             || terminal_size::terminal_size().filter(|_| on_terminal).map(|(width, _)| usize::from(width.0));
-        let name = |file: &str| match Path::new(file).file_name() {
-            Some(name) => name.to_string_lossy().into_owned(),
-            None => file.to_owned(),
+        let name = |file: &PathBuf| match file.file_name() {
+            Some(name) if !is_dash(file) => name.to_string_lossy().into_owned(),
+            _ => shown_name(file).into_owned(),
         };
-        let title = args.files.iter().map(|file| name(shown_name(file))).collect::<Vec<_>>().join(", ");
+        let title = args.files.iter().map(name).collect::<Vec<_>>().join(", ");
         let mut drawer = Drawer {
             kind,
             options: Options {
@@ -240,8 +242,11 @@ impl<'a> Drawer<'a> {
         Ok(drawer)
     }
 
-    fn open(&mut self, path: Option<&str>) -> Result<()> {
-        let mut output = Output::create(path)?;
+    fn open(&mut self, path: Option<&Path>) -> Result<()> {
+        let mut output = match path {
+            None if self.kind == Kind::Terminal => Output::stdout_with_colors(),
+            path => Output::create(path)?,
+        };
         match self.kind {
             Kind::Terminal | Kind::Svg => {}
             Kind::Html => output.write_all(draw::html_head(&self.title).as_bytes())?,
@@ -274,7 +279,7 @@ impl<'a> Drawer<'a> {
             Kind::Tex => draw::tex_picture(&layout)?,
         };
         if let Some(pattern) = self.pattern {
-            self.open(Some(&pattern.replace("{}", &number.to_string())))?;
+            self.open(Some(Path::new(&pattern.replace("{}", &number.to_string()))))?;
         }
         let output = self.output.as_mut().expect("opened at the start, or just now");
         output.write_all(text.as_bytes())?;
@@ -318,9 +323,9 @@ mod tests {
 
     #[test]
     fn the_output_says_the_kind() {
-        assert!(kind_of(Some("tree-{}.svg")) == Kind::Svg);
-        assert!(kind_of(Some("a.b/page.html")) == Kind::Html);
-        assert!(kind_of(Some("x.tex")) == Kind::Tex);
-        assert!(kind_of(Some("drawing.txt")) == Kind::Terminal && kind_of(None) == Kind::Terminal);
+        assert!(kind_of(Some(Path::new("tree-{}.svg"))) == Kind::Svg);
+        assert!(kind_of(Some(Path::new("a.b/page.html"))) == Kind::Html);
+        assert!(kind_of(Some(Path::new("x.tex"))) == Kind::Tex);
+        assert!(kind_of(Some(Path::new("drawing.txt"))) == Kind::Terminal && kind_of(None) == Kind::Terminal);
     }
 }

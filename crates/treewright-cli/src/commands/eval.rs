@@ -1,6 +1,7 @@
 //! `treewright eval`: scores that agree with EVALB, disco-dop and the CoNLL 2018 script.
 
 use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -16,7 +17,7 @@ use super::scoring::{
     Kind, ScoringArgs, Treebank, both_texts, dependencies_of, parsed, side_by_side, text_of, tree_of,
 };
 use super::worst::{self, Worst};
-use crate::io::{OnError, Output};
+use crate::io::{OnError, Output, say};
 
 /// Score predicted trees against gold trees
 ///
@@ -26,7 +27,7 @@ use crate::io::{OnError, Output};
 #[command(after_help = "\
 Sentences are put side by side by position. A blank line, (()) or (TOP) in a prediction is a sentence without a parse:
 EVALB's rules skip it. Where words or the numbers of sentences differ, the first difference is shown and the exit
-status is 1; with --on-error skip the rest counts and what was left out is told.
+status is 1; with --on-error skip the rest counts, and what was left out is told and makes the exit status 1.
 
 Examples:
   treewright eval gold.mrg parsed.mrg
@@ -36,11 +37,11 @@ Examples:
   treewright eval gold.mrg parsed.mrg --errors 5")]
 pub struct EvalArgs {
     /// The gold trees
-    gold: String,
+    gold: PathBuf,
 
     /// The predicted trees; several files are scored one after the other
     #[arg(required = true)]
-    predicted: Vec<String>,
+    predicted: Vec<PathBuf>,
 
     /// Also score by label, length (of the sentence), children, distance (length of the span or arc), gap or depth;
     /// may be given more than once
@@ -49,7 +50,7 @@ pub struct EvalArgs {
 
     /// Draw F1 by the first --by (by length without one), one curve per prediction, as SVG
     #[arg(long, value_name = "FILE")]
-    plot: Option<String>,
+    plot: Option<PathBuf>,
 
     /// Show the worst sentences, both trees drawn, with what differs marked
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -65,7 +66,7 @@ pub struct EvalArgs {
 
     /// Write here instead of stdout
     #[arg(long, short)]
-    output: Option<String>,
+    output: Option<PathBuf>,
 
     #[command(flatten)]
     scoring: ScoringArgs,
@@ -83,6 +84,9 @@ struct Report {
 }
 
 pub fn run(args: &EvalArgs) -> Result<ExitCode> {
+    let inputs = args.scoring.inputs(&args.gold, &args.predicted);
+    inputs.refuse_as_output(args.output.as_deref())?;
+    inputs.refuse_as_output(args.plot.as_deref())?;
     let (gold, predicted) = args.scoring.read(&args.gold, &args.predicted)?;
     let kind = gold.kind().expect("a gold file without trees was refused");
     let discontinuous = gold.may_be_discontinuous() || predicted.iter().any(Treebank::may_be_discontinuous);
@@ -303,17 +307,17 @@ impl EvalArgs {
         for problem in unreadable.chain(reports.iter().flat_map(|report| &report.problems)) {
             n_told += 1;
             if n_told <= SHOWN {
-                eprintln!("{word}: {}", problem.to_string().trim_start());
+                say!("{word}: {}", problem.to_string().trim_start());
             }
         }
         if n_told > SHOWN {
-            eprintln!("{word}: ... and {} more", n_told - SHOWN);
+            say!("{word}: ... and {} more", n_told - SHOWN);
         }
         if n_told > 0 && is_fatal {
-            eprintln!("the scores leave these out; --on-error skip accepts that");
-            return ExitCode::FAILURE;
+            say!("the scores leave these out; --on-error skip accepts that");
         }
-        ExitCode::SUCCESS
+        // As in every command: what was left out shows in the exit code, wanted or not.
+        if n_told > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
     }
 }
 

@@ -1,6 +1,7 @@
 //! `treewright info`: what a model is.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -9,7 +10,7 @@ use treewright::Result;
 use treewright::model::ModelInfo;
 use treewright::pipeline::PartKind;
 
-use crate::io::Output;
+use crate::io::{Output, visible};
 use crate::models;
 
 /// Say what a model is: its parts, system, data, sizes and settings
@@ -17,7 +18,7 @@ use crate::models;
 #[command(after_help = "Example:\n  treewright info en.model")]
 pub struct InfoArgs {
     /// The model: a file or a name [default: the one in the program]
-    model: Option<String>,
+    model: Option<PathBuf>,
 
     /// Print JSON
     #[arg(long)]
@@ -26,7 +27,7 @@ pub struct InfoArgs {
 
 pub fn run(args: &InfoArgs) -> Result<ExitCode> {
     let pipeline = models::open(args.model.as_deref())?;
-    let mut out = Output::create(None)?;
+    let mut out = Output::stdout();
     let mut values = Vec::new();
     for (kind, bytes) in pipeline.parts() {
         let (info, close_calls) = match kind {
@@ -87,7 +88,7 @@ fn print_part(
         }
     }
     for (name, value) in rows {
-        writeln!(out, "{name:<18}{value}")?;
+        writeln!(out, "{name:<18}{}", visible(&value))?;
     }
     Ok(())
 }

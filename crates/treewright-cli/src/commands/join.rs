@@ -1,12 +1,13 @@
 //! `treewright join`: several model files in one.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use treewright::Result;
 use treewright::pipeline::Pipeline;
 
-use crate::io::Output;
+use crate::io::{Inputs, Output, refuse_unless_model};
 use crate::models;
 
 /// Join model files: a segmenter, taggers and parsers in one file, to be used together or alone
@@ -19,16 +20,26 @@ Example:
 pub struct JoinArgs {
     /// Model files, in order
     #[arg(required = true)]
-    models: Vec<String>,
+    models: Vec<PathBuf>,
 
     /// Where the joined model goes
     #[arg(long, short)]
-    output: String,
+    output: PathBuf,
+
+    /// Overwrite the output even if it is not a model
+    #[arg(long)]
+    force: bool,
 }
 
 pub fn run(args: &JoinArgs) -> Result<ExitCode> {
+    let found = args.models.iter().map(|name| models::find(name)).collect::<Result<Vec<_>>>()?;
+    let files: Vec<PathBuf> = found.into_iter().flatten().collect();
+    Inputs::default().with("one of the models to join", &files).refuse_as_output(Some(&args.output))?;
+    if !args.force {
+        refuse_unless_model(&args.output)?;
+    }
     let pipelines = args.models.iter().map(|name| models::open(Some(name))).collect::<Result<Vec<_>>>()?;
-    let mut output = Output::create(Some(&args.output))?;
+    let mut output = Output::create_model(&args.output)?;
     Pipeline::join(&pipelines).save(&mut output)?;
     output.finish()?;
     Ok(ExitCode::SUCCESS)

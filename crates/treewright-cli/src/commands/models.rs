@@ -14,8 +14,9 @@ use crate::models;
 /// List the models that are there: the one in the program, and those in the model folders
 #[derive(Args)]
 #[command(after_help = "\
-Models are looked for in $TREEWRIGHT_MODELS, in ./models and beside the program; `treewright parse --model NAME`
-takes the name that is listed here, or any path.")]
+`treewright parse --model NAME` takes a name that is listed here, or any path. Models are looked for in the folders
+that $TREEWRIGHT_MODELS names, in ./models, in the folder models beside the program, in ../share/treewright/models
+from there, and in $XDG_DATA_HOME/treewright/models (~/.local/share/treewright/models).")]
 pub struct ModelsArgs {
     /// Print JSON
     #[arg(long)]
@@ -27,21 +28,12 @@ pub fn run(args: &ModelsArgs) -> Result<ExitCode> {
     if let Ok(pipeline) = models::embedded() {
         found.push((models::EMBEDDED.to_owned(), "in the program (default)".to_owned(), Ok(pipeline)));
     }
-    for folder in models::folders() {
-        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
-        let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-        paths.sort();
-        for path in paths {
-            let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let Some(name) = file.strip_suffix(".model.gz").or_else(|| file.strip_suffix(".model")) else {
-                continue;
-            };
-            if !found.iter().any(|(known, ..)| known == name) {
-                found.push((name.to_owned(), path.display().to_string(), Pipeline::open(&path)));
-            }
+    for (name, path) in models::listed() {
+        if !found.iter().any(|(known, ..)| *known == name) {
+            found.push((name, path.display().to_string(), Pipeline::open(&path)));
         }
     }
-    let mut out = Output::create(None)?;
+    let mut out = Output::stdout();
     if args.json {
         let part = |(kind, bytes): (PartKind, usize)| json!({"part": kind.to_string(), "bytes": bytes});
         let model = |(name, place, pipeline): &(String, String, Result<Pipeline>)| match pipeline {
@@ -55,7 +47,7 @@ pub fn run(args: &ModelsArgs) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if found.is_empty() {
-        writeln!(out, "there are no models here")?;
+        writeln!(out, "there are no models in the folders below")?;
     }
     for (name, place, pipeline) in &found {
         writeln!(out, "{name:<20} {place}")?;
@@ -69,6 +61,11 @@ pub fn run(args: &ModelsArgs) -> Result<ExitCode> {
             }
             Err(error) => writeln!(out, "{:<20} damaged: {}", "", error.message)?,
         }
+    }
+    writeln!(out, "\nModels are looked for by name in")?;
+    for folder in models::folders() {
+        let missing = if folder.is_dir() { "" } else { " (not there)" };
+        writeln!(out, "  {}{missing}", folder.display())?;
     }
     out.finish()?;
     Ok(ExitCode::SUCCESS)

@@ -5,7 +5,8 @@ mod notices;
 mod output;
 
 use std::cell::RefCell;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -13,13 +14,14 @@ use clap::{Args, ValueEnum};
 use input::{Batch, Input, PortionRead, WithoutTags};
 use notices::Notices;
 use output::{Sink, Trees};
+use treewright::Result;
 use treewright::parser::{Search, TreeKind};
 use treewright::pipeline::{AnalyserWorker, Tagging};
 use treewright::tagset::UnknownTags;
 use treewright::treebank::{self, Entry, Format};
-use treewright::{Error, Result};
 
-use crate::io::{Output, ReadArgs, Skipping, usage};
+use crate::io::{Inputs, Output, ReadArgs, Skipping, say, usage};
+use crate::jobs::{self, Jobs};
 use crate::{models, workers};
 
 /// Parse text, tokens or treebanks with a trained model; trees in the input are ignored
@@ -39,11 +41,11 @@ Examples:
 pub struct ParseArgs {
     /// What to parse (`-` for stdin): raw text, or any format with words
     #[arg(default_value = "-")]
-    files: Vec<String>,
+    files: Vec<PathBuf>,
 
     /// The model: a file, or a name that `treewright models` lists [default: the English one in the program]
     #[arg(long, short)]
-    model: Option<String>,
+    model: Option<PathBuf>,
 
     /// Which trees, if the model can build several kinds
     #[arg(long = "as", value_enum, value_name = "KIND")]
@@ -56,7 +58,7 @@ pub struct ParseArgs {
 
     /// Write here instead of stdout
     #[arg(long, short)]
-    output: Option<String>,
+    output: Option<PathBuf>,
 
     /// The input is TSV: the text stands in this column (from 1); the other columns, the sentence's number and its
     /// tree are written, a line for each sentence
@@ -103,13 +105,13 @@ pub struct ParseArgs {
     #[arg(long, default_value_t = 1)]
     k_best: usize,
 
-    /// Threads; the output does not depend on it [default: all cores]
+    /// Threads, at most four for each core; the output does not depend on it [default: all cores]
     #[arg(long, short)]
-    jobs: Option<usize>,
+    jobs: Option<Jobs>,
 
     /// Write speed figures to this file, as JSON
     #[arg(long, value_name = "FILE")]
-    json_stats: Option<String>,
+    json_stats: Option<PathBuf>,
 
     /// Say at the end how fast it was, also when stderr is not a terminal
     #[arg(long, short)]
@@ -173,7 +175,11 @@ struct Parsed {
 
 pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     let started = Instant::now();
-    let pipeline = models::open(args.model.as_deref())?;
+    let model = args.model.as_deref().map(models::find).transpose()?.flatten();
+    let inputs = Inputs::default().with("the input", &args.files).with("the model", &model);
+    inputs.refuse_as_output(args.output.as_deref())?;
+    inputs.refuse_as_output(args.json_stats.as_deref())?;
+    let pipeline = models::open(model.as_deref())?;
     let kind = args.kind.map(|kind| match kind {
         KindArg::Dependencies => TreeKind::Dependencies,
         KindArg::Constituents => TreeKind::Constituents,
@@ -181,8 +187,7 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     let analyser = pipeline.analyser(kind)?;
     let loading = started.elapsed().as_secs_f64();
     let search = analyser.parser.as_ref().map(|parser| args.search(parser.default_search())).transpose()?;
-    let jobs =
-        args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1);
+    let jobs = args.jobs.map_or_else(jobs::cores, |jobs| jobs.threads(args.read.quiet));
     let mut output = Output::create(args.output.as_deref())?;
     let mut sink = Sink::new(args, &analyser, &mut output)?;
     let mut totals = Totals::default();
@@ -306,9 +311,10 @@ impl Totals {
         // Under a drawing of one sentence, figures about speed are noise.
         let to_people = std::io::stderr().is_terminal() && self.sentences > 20;
         if !args.read.quiet && (args.verbose || to_people) {
-            eprintln!(
+            say!(
                 "parsed {} sentences, {} tokens in {wall:.2} s ({rate:.0} tokens/s, {jobs} jobs)",
-                self.sentences, self.tokens
+                self.sentences,
+                self.tokens
             );
         }
         if let Some(path) = &args.json_stats {
@@ -322,7 +328,9 @@ impl Totals {
                 "tokens_per_second": rate,
                 "tokens_per_parsing_second": self.tokens as f64 / self.seconds.max(1e-9),
             });
-            std::fs::write(path, format!("{stats:#}\n")).map_err(|error| Error::from(error).in_file(path))?;
+            let mut output = Output::create(Some(path))?;
+            writeln!(output, "{stats:#}")?;
+            output.finish()?;
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! not fit.
 
 use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use treewright::eval::pairing::{self, Pairing, Side};
@@ -9,7 +10,7 @@ use treewright::eval::{Params, Parsed, conll18};
 use treewright::treebank::{self, Entry, Format, ReadOptions};
 use treewright::{Code, ConstituentTree, DependencyTree, Error, Result, Sentence, Tree};
 
-use crate::io::{OnError, open_raw, shown_name};
+use crate::io::{Inputs, OnError, open_raw, shown_name};
 
 /// Flags of the commands that score.
 #[derive(Args, Clone, Debug)]
@@ -17,7 +18,7 @@ pub struct ScoringArgs {
     /// What counts: collins, evalb, spmrl, proper, or a .prm file [default: collins; proper for formats that can
     /// hold discontinuous trees]
     #[arg(long, value_name = "NAME|FILE")]
-    pub params: Option<String>,
+    pub params: Option<PathBuf>,
 
     /// Count discontinuous constituents only
     #[arg(long)]
@@ -83,8 +84,14 @@ impl Treebank {
 }
 
 impl ScoringArgs {
+    /// The files that are read.
+    pub fn inputs<'a>(&'a self, gold: &'a PathBuf, predicted: &'a [PathBuf]) -> Inputs<'a> {
+        let inputs = Inputs::default().with("the gold file", [gold]).with("a file to score", predicted);
+        inputs.with("the parameter file", &self.params)
+    }
+
     /// Reads gold and predictions.
-    pub fn read(&self, gold: &str, predicted: &[String]) -> Result<(Treebank, Vec<Treebank>)> {
+    pub fn read(&self, gold: &Path, predicted: &[PathBuf]) -> Result<(Treebank, Vec<Treebank>)> {
         let gold = self.read_one(gold, None)?;
         let Some(kind) = gold.kind() else {
             let message =
@@ -113,12 +120,12 @@ impl ScoringArgs {
         Ok((gold, others))
     }
 
-    fn read_one(&self, path: &str, gold_format: Option<Format>) -> Result<Treebank> {
-        let name = shown_name(path).to_owned();
+    fn read_one(&self, path: &Path, gold_format: Option<Format>) -> Result<Treebank> {
+        let name = shown_name(path).into_owned();
         let mut bytes = Vec::new();
         open_raw(path)?.read_to_end(&mut bytes).map_err(|error| Error::from(error).in_file(&name))?;
         // A prediction that starts with failed parses does not show its format, so the gold file's is tried first.
-        let is_named = self.from.is_some() || Format::from_path(path).is_some();
+        let is_named = self.from.is_some() || Format::from_path(&name).is_some();
         if let (false, Some(format)) = (is_named, gold_format)
             && let Ok(file) = Self::parse(&bytes, &name, (Some(format), None), OnError::Fail)
         {
@@ -169,11 +176,13 @@ impl ScoringArgs {
 
     /// The parameters, given or fitting the gold file.
     pub fn params(&self, discontinuous: bool) -> Result<Params> {
-        let name = self.params.as_deref().unwrap_or(if discontinuous { "proper" } else { "collins" });
+        let path =
+            self.params.as_deref().unwrap_or(Path::new(if discontinuous { "proper" } else { "collins" }));
+        let name = &*path.to_string_lossy();
         let mut params = match Params::named(name) {
             Some(params) => params,
             None => {
-                let text = std::fs::read(name).map_err(|error| {
+                let text = std::fs::read(path).map_err(|error| {
                     let known: Vec<&str> = Params::names().collect();
                     let message = format!("{error}; expected a .prm file or one of {}", known.join(", "));
                     Error::new(Code::Io, 0, 0, message).in_file(name)

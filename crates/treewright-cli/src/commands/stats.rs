@@ -1,13 +1,14 @@
 //! `treewright stats`: what is in a treebank.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use treewright::Result;
 use treewright::stats::Stats;
 
-use crate::io::{Output, ReadArgs, Skipping, for_each_entry};
+use crate::io::{Inputs, Output, ReadArgs, Skipping, for_each_entry, visible};
 
 /// Count what is in a treebank: sizes, labels, non-projectivity, discontinuity, unary chains
 #[derive(Args)]
@@ -18,7 +19,7 @@ Examples:
 pub struct StatsArgs {
     /// The treebanks (`-` for stdin); several are counted together
     #[arg(default_value = "-")]
-    files: Vec<String>,
+    files: Vec<PathBuf>,
 
     /// Print JSON
     #[arg(long)]
@@ -26,13 +27,14 @@ pub struct StatsArgs {
 
     /// Write here instead of stdout
     #[arg(long, short)]
-    output: Option<String>,
+    output: Option<PathBuf>,
 
     #[command(flatten)]
     read: ReadArgs,
 }
 
 pub fn run(args: &StatsArgs) -> Result<ExitCode> {
+    Inputs::default().with("the input", &args.files).refuse_as_output(args.output.as_deref())?;
     let mut stats = Stats::new();
     let mut skipping = Skipping::new(args.read.on_error);
     for_each_entry(&args.files, &args.read, &mut skipping, |entry, _| {
@@ -43,7 +45,7 @@ pub fn run(args: &StatsArgs) -> Result<ExitCode> {
     if args.json {
         writeln!(output, "{:#}", stats.json())?;
     } else {
-        write!(output, "{}", stats.text())?;
+        write!(output, "{}", visible(&stats.text()))?;
     }
     output.finish()?;
     Ok(skipping.report())

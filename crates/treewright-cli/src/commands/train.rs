@@ -4,6 +4,8 @@ mod flags;
 mod parts;
 mod progress;
 
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -15,7 +17,7 @@ use treewright::{Error, Result};
 
 pub use flags::TrainArgs;
 
-use crate::io::{Output, Skipping, for_each_entry};
+use crate::io::{Output, Skipping, for_each_entry, say_when_interrupted};
 use flags::PartArg;
 use parts::TextParts;
 use progress::{Progress, Stage};
@@ -31,7 +33,7 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
         print(&config.to_toml())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let output = if args.print_config { "" } else { args.output()? };
+    let output = if args.print_config { Path::new("") } else { args.output()? };
     if let Some(config) = &config {
         args.check_vectors(config, &args.parts(None)?)?;
     }
@@ -60,8 +62,8 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     tell(&mut progress, choice.as_ref(), &parts, &dev);
     let mut text = TextParts::train(args, &config, &parts, &vectors, &training, dev, &mut progress)?;
     if args.no_parser {
-        write_file(output, |file| Pipeline::of_parts(text.bytes).save(file))?;
-        progress.say(&format!("wrote {output}"));
+        write_model(output, |file| Pipeline::of_parts(text.bytes).save(file))?;
+        progress.say(&format!("wrote {}", output.display()));
         return Ok(skipping.report());
     }
     let data = TrainingData {
@@ -75,7 +77,7 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     progress.end("");
     let mut score = progress.best_score();
     if text.bytes.is_empty() {
-        write_file(output, |file| model.save(file))?;
+        write_model(output, |file| model.save(file))?;
     } else {
         let mut bytes = Vec::new();
         model.save(&mut bytes)?;
@@ -86,18 +88,19 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
             score = prices.scores.iter().find(|(price, _)| *price == prices.best).map(|(_, score)| *score);
             progress.close_calls(&prices);
         }
-        write_file(output, |file| pipeline.save(file))?;
+        write_model(output, |file| pipeline.save(file))?;
     }
     progress.finish(&config)?;
     // The model is there: what was only for going on is not needed any more.
     let _ = std::fs::remove_file(args.checkpoint(output));
+    say_when_interrupted("");
     conclude(args, &config, &parts, &text, score, &progress);
     Ok(skipping.report())
 }
 
 fn print(text: &str) -> Result<()> {
     use std::io::Write;
-    let mut out = Output::create(None)?;
+    let mut out = Output::stdout();
     out.write_all(text.as_bytes())?;
     out.finish()
 }
@@ -107,7 +110,7 @@ fn read(args: &TrainArgs, skipping: &mut Skipping) -> Result<(Vec<Entry>, Vec<En
     // Where the data decides, or several roots are wanted anyway, sentences with several roots are no mistake.
     let mut read_args = args.read.clone();
     read_args.many_roots |= args.is_automatic() || args.several_roots;
-    let mut read = |paths: &[String]| -> Result<Vec<Entry>> {
+    let mut read = |paths: &[PathBuf]| -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
         for_each_entry(paths, &read_args, skipping, |entry, _| {
             entries.push(entry);
@@ -118,13 +121,13 @@ fn read(args: &TrainArgs, skipping: &mut Skipping) -> Result<(Vec<Entry>, Vec<En
     Ok((read(&args.train)?, read(&args.dev)?))
 }
 
-fn read_checkpoint(args: &TrainArgs, output: &str) -> Result<Checkpoint> {
+fn read_checkpoint(args: &TrainArgs, output: &Path) -> Result<Checkpoint> {
     let path = args.checkpoint(output);
     let bytes = std::fs::read(&path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => TrainArgs::no_checkpoint(&path),
-        _ => Error::from(error).in_file(&path),
+        _ => Error::from(error).in_file(&path.to_string_lossy()),
     })?;
-    Checkpoint::from_bytes(&bytes).map_err(|error| error.in_file(&path))
+    Checkpoint::from_bytes(&bytes).map_err(|error| error.in_file(&path.to_string_lossy()))
 }
 
 /// Says what the data decided, and what will be trained.
@@ -153,8 +156,9 @@ fn conclude(
     score: Option<f64>,
     progress: &Progress,
 ) {
-    let output = args.output.as_deref().unwrap_or_default();
+    let output = args.output.as_deref().unwrap_or(Path::new(""));
     let size = std::fs::metadata(output).map_or(0, |file| file.len());
+    let output = output.display();
     let mut line = format!("wrote {output} ({:.1} MB): {}", size as f64 / 1e6, TreeKind::of(config.system));
     if let Some(score) = score {
         line += &format!(", {} {score:.1} on dev", progress.measure());
@@ -170,18 +174,25 @@ fn conclude(
     progress.say(&line);
     progress.say(&format!("the log is {output}.log.jsonl, the learning curve {output}.curve.svg"));
     let input = if parts.contains(&PartArg::Segmenter) {
-        "text.txt"
+        "text.txt".into()
     } else if parts.contains(&PartArg::Tagger) {
-        "tokens.txt --from tokens"
+        "tokens.txt --from tokens".into()
     } else {
-        args.dev.first().or(args.train.first()).map_or("", String::as_str)
+        args.dev.first().or(args.train.first()).map_or(Cow::Borrowed(""), |path| path.to_string_lossy())
     };
     progress.say(&format!("Try: treewright parse --model {output} {input}"));
 }
 
 /// Writes a file whole or not at all.
-fn write_file(path: &str, write: impl FnOnce(&mut Output) -> Result<()>) -> Result<()> {
+fn write_file(path: &Path, write: impl FnOnce(&mut Output) -> Result<()>) -> Result<()> {
     let mut file = Output::create(Some(path))?;
+    write(&mut file)?;
+    file.finish()
+}
+
+/// The same for the model itself.
+fn write_model(path: &Path, write: impl FnOnce(&mut Output) -> Result<()>) -> Result<()> {
+    let mut file = Output::create_model(path)?;
     write(&mut file)?;
     file.finish()
 }

@@ -1,20 +1,34 @@
-//! What the tests of several commands need: running the program, and small models.
+//! What the tests of several commands need: running the program, scratch folders, and small models.
 #![allow(dead_code, reason = "no test file needs everything")]
 
+use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
-/// Runs the program.
-pub fn run(arguments: &[&str], input: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_treewright"))
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program runs");
+/// The program, to be given arguments.
+pub fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_treewright"));
+    // What is in the home folder of whoever runs the tests must not matter.
+    command.env_remove("TREEWRIGHT_MODELS").env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR"));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Runs it with this text as its input.
+pub fn run(arguments: &[impl AsRef<OsStr>], input: &str) -> Output {
+    run_in(Path::new("."), arguments, input)
+}
+
+/// The same, in a folder.
+pub fn run_in(folder: &Path, arguments: &[impl AsRef<OsStr>], input: &str) -> Output {
+    finish(program().current_dir(folder).args(arguments), input)
+}
+
+/// Runs a command to its end with this text as its input.
+pub fn finish(command: &mut Command, input: &str) -> Output {
+    let mut child = command.spawn().expect("the program runs");
     // A program that refuses its flags may be gone before it has read anything.
     if let Err(error) = child.stdin.take().expect("piped").write_all(input.as_bytes()) {
         assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe, "{error}");
@@ -24,19 +38,64 @@ pub fn run(arguments: &[&str], input: &str) -> Output {
 
 /// What a run that must succeed prints.
 #[track_caller]
-pub fn stdout(arguments: &[&str], input: &str) -> String {
+pub fn stdout(arguments: &[impl AsRef<OsStr>], input: &str) -> String {
     let output = run(arguments, input);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// What a run that must fail with this exit code says.
+/// What a run that must end with this exit code says on stderr.
 #[track_caller]
-pub fn refusal(code: i32, arguments: &[&str], input: &str) -> String {
+pub fn refusal(code: i32, arguments: &[impl AsRef<OsStr>], input: &str) -> String {
     let output = run(arguments, input);
-    let message = String::from_utf8(output.stderr).expect("UTF-8");
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {message}");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{message}");
     message
+}
+
+/// A fresh folder for one test.
+pub fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).expect("a folder");
+    path
+}
+
+/// A file of the repository's `data` folder.
+pub fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data").join(name)
+}
+
+/// The names of the files in a folder, sorted.
+pub fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let mut names: Vec<String> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// The first sentences of the English sample.
+pub fn few_sentences(n: usize) -> String {
+    let text = std::fs::read_to_string(data("ud_english_ewt.conllu")).expect("the sample");
+    text.split_inclusive("\n\n").take(n).collect()
+}
+
+/// A dependency parser that knows only a few sentences, as bytes of its file.
+pub fn tiny_model() -> &'static [u8] {
+    static MODEL: OnceLock<Vec<u8>> = OnceLock::new();
+    MODEL.get_or_init(|| {
+        let folder = folder(&format!("tiny-model-{}", std::process::id()));
+        let (treebank, model) = (folder.join("t.conllu"), folder.join("m.model"));
+        std::fs::write(&treebank, few_sentences(10)).expect("room");
+        let train = program()
+            .args(["train", "--system", "arc-hybrid", "--beam", "1", "--epochs", "1", "--quiet", "--train"])
+            .args([treebank.as_os_str(), OsStr::new("-o"), model.as_os_str()])
+            .output()
+            .expect("it runs");
+        assert!(train.status.success(), "{}", String::from_utf8_lossy(&train.stderr));
+        std::fs::read(&model).expect("the model")
+    })
 }
 
 /// A file of these tests alone.

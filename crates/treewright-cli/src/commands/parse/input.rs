@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -11,7 +12,7 @@ use treewright::treebank::{self, Entry, Format, Portion, Portions, ReadOptions, 
 use treewright::{Code, Error, Result};
 
 use super::{LinesArg, ParseArgs};
-use crate::io::{OnError, Progress, Skipping, open_raw};
+use crate::io::{OnError, Progress, Skipping, open_raw, say};
 
 /// Sentences that go to a thread together: enough to make the hand-over cheap, few enough to bound memory.
 const BATCH: usize = 64;
@@ -94,7 +95,7 @@ impl Input<'_> {
         self.args.text_column.is_some() || self.args.jsonl_field.is_some()
     }
 
-    pub(super) fn read(&mut self, path: &str, send: &mut dyn FnMut(Batch) -> Result<()>) -> Result<()> {
+    pub(super) fn read(&mut self, path: &Path, send: &mut dyn FnMut(Batch) -> Result<()>) -> Result<()> {
         let args = self.args;
         let in_documents = self.is_of_documents();
         let text = Some(Format::Text);
@@ -232,7 +233,7 @@ impl WithoutTags {
 
     pub(super) fn warn(&self) {
         if self.is_due.replace(false) {
-            eprintln!("note: the input has no tags and the model has no tagger; the trees will be poor");
+            say!("note: the input has no tags and the model has no tagger; the trees will be poor");
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use treewright::tagset::UnknownTags;
 
+use crate::io::say;
+
 /// What there is to say.
 #[derive(Default)]
 pub(super) struct Notices {
@@ -18,7 +20,7 @@ impl Notices {
         }
     }
 
-    /// Says it, after so many sentences.
+    /// Says it, after this many sentences.
     pub(super) fn tell(&self, n_sentences: usize) {
         let Some(UnknownTags { n_sentences: n_unknown, examples, is_retagged }) = &self.unknown_tags else {
             return;
@@ -27,18 +29,17 @@ impl Notices {
             [] => String::new(),
             examples => format!(" (such as {})", examples.join(", ")),
         };
-
         let whose = match n_sentences {
             1 => "the sentence".to_owned(),
             _ => format!("{n_unknown} of {n_sentences} sentences"),
         };
         if *is_retagged {
-            eprintln!(
+            say!(
                 "note: the tags of {whose} are not those of the model{what}; they were replaced by the tagger's \
                  (--keep-tags uses the tags as they are)"
             );
         } else {
-            eprintln!(
+            say!(
                 "note: the tags of {whose} are not those of the model{what}, and the model has no tagger: the \
                  trees will be poor"
             );

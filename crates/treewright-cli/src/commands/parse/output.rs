@@ -66,7 +66,7 @@ pub(super) enum Sink<'a> {
 impl<'a> Sink<'a> {
     pub(super) fn new(args: &ParseArgs, analyser: &Analyser, output: &'a mut Output) -> Result<Self> {
         let path = args.output.as_deref();
-        let given = args.to.or_else(|| Format::from_path(path?));
+        let given = args.to.or_else(|| Format::from_path(&path?.to_string_lossy()));
         let format = given.unwrap_or_else(|| default_format(analyser.parser.as_ref()));
         if args.jsonl_field.is_some() {
             return Ok(Sink::Documents { output, format: args.to.unwrap_or(format) });
@@ -87,11 +87,10 @@ impl<'a> Sink<'a> {
             let options = draw::TerminalOptions { width, color, ascii: false };
             return Ok(Sink::Drawing { output, options, n_drawn: 0 });
         }
-        let gzip = path.is_some_and(|path| path.ends_with(".gz"));
-        if format.is_sequence() && !gzip {
+        if format.is_sequence() {
             return Ok(Sink::Sequence { output, format, n_entries: 0 });
         }
-        let options = WriteOptions { gzip, tagged: args.read.tagged, ..WriteOptions::default() };
+        let options = WriteOptions { tagged: args.read.tagged, ..WriteOptions::default() };
         Ok(Sink::Treebank(treebank::writer(format, output, &options)?))
     }
 

@@ -1,6 +1,7 @@
 //! The flags of `treewright train`, the settings they come to, and which of them do not go together.
 
 use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
@@ -11,7 +12,8 @@ use treewright::train::{Choice, Recipe, TextPart, TrainConfig, Update};
 use treewright::word_classes::WordVectors;
 use treewright::{Code, Error, Result};
 
-use crate::io::{ReadArgs, usage};
+use crate::io::{Inputs, ReadArgs, read_text, refuse_unless_model, usage, with_suffix};
+use crate::jobs::{self, Jobs};
 
 /// Train a parser on a treebank: by itself the best settings for the data, and all parts that the data allows
 ///
@@ -43,15 +45,15 @@ Examples:
 pub struct TrainArgs {
     /// The training treebank; may be given several times
     #[arg(long, value_name = "FILE")]
-    pub train: Vec<String>,
+    pub train: Vec<PathBuf>,
 
     /// The development treebank: the best epoch by it is kept. May be given several times
     #[arg(long, value_name = "FILE")]
-    pub dev: Vec<String>,
+    pub dev: Vec<PathBuf>,
 
     /// Where the model goes
     #[arg(long, short)]
-    pub output: Option<String>,
+    pub output: Option<PathBuf>,
 
     /// Settings that were found good; flags override them (--print-config shows them)
     #[arg(long, value_name = "NAME", conflicts_with = "config",
@@ -64,7 +66,7 @@ pub struct TrainArgs {
 
     /// Settings as a TOML file; flags override it
     #[arg(long, value_name = "FILE.toml")]
-    pub config: Option<String>,
+    pub config: Option<PathBuf>,
 
     /// Print all settings as TOML and stop
     #[arg(long)]
@@ -100,7 +102,7 @@ pub struct TrainArgs {
     /// Word vectors (a word and its numbers a line, gzipped or not), from which the tagger learns classes of words,
     /// and so does a parser with such features (dependency-classes)
     #[arg(long, value_name = "FILE")]
-    pub vectors: Option<String>,
+    pub vectors: Option<PathBuf>,
 
     /// The scorer
     #[arg(long, value_parser = ["perceptron"], default_value = "perceptron")]
@@ -143,9 +145,9 @@ pub struct TrainArgs {
     #[arg(long, value_name = "SEED")]
     pub text_seed: Option<u64>,
 
-    /// Threads; the model does not depend on it [default: all cores]
-    #[arg(long, short, value_parser = at_least_one)]
-    pub jobs: Option<usize>,
+    /// Threads, at most four for each core; the model does not depend on it [default: all cores]
+    #[arg(long, short)]
+    pub jobs: Option<Jobs>,
 
     /// Head rules for systems that build binary trees: collins, german, dutch, leftmost or rightmost [default: what
     /// fits the labels; with --recipe, --system or --config collins]
@@ -175,6 +177,10 @@ pub struct TrainArgs {
     /// What the model was trained on and its licence, kept in the model
     #[arg(long)]
     pub note: Option<String>,
+
+    /// Overwrite the output even if it is not a model
+    #[arg(long)]
+    pub force: bool,
 
     #[command(flatten)]
     pub read: ReadArgs,
@@ -268,8 +274,8 @@ impl TrainArgs {
         let mut config = match (choice, &self.config, &self.recipe) {
             (Some(choice), ..) => choice.config.clone(),
             (None, Some(path), _) => {
-                let text = std::fs::read_to_string(path).map_err(|error| Error::from(error).in_file(path))?;
-                TrainConfig::from_toml(&text).map_err(|error| error.in_file(path))?
+                let in_file = |error: Error| error.in_file(&path.to_string_lossy());
+                TrainConfig::from_toml(&read_text(path)?).map_err(in_file)?
             }
             (None, None, Some(name)) => Recipe::named(name).expect("clap knows the recipes").config(),
             (None, None, None) => TrainConfig::default(),
@@ -293,9 +299,7 @@ impl TrainArgs {
             min_weight,
             note
         );
-        config.jobs = self
-            .jobs
-            .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get));
+        config.jobs = self.jobs.map_or_else(jobs::cores, |jobs| jobs.threads(self.read.quiet));
         // A beam of one has nothing to compare: learn step by step, unless told otherwise.
         if self.beam == Some(1) {
             config.update = Update::Local;
@@ -310,7 +314,7 @@ impl TrainArgs {
                 UpdateArg::MaxViolation => Update::MaxViolation,
             };
         }
-        if let Some(path) = self.features.as_deref().filter(|name| std::path::Path::new(name).exists()) {
+        if let Some(path) = self.features.as_deref().filter(|name| Path::new(name).exists()) {
             config.templates =
                 std::fs::read_to_string(path).map_err(|error| Error::from(error).in_file(path))?;
             config.features = String::new();
@@ -431,36 +435,56 @@ impl TrainArgs {
     /// The word vectors, if there are any.
     pub fn read_vectors(&self, seed: u64) -> Result<Arc<WordVectors>> {
         let Some(path) = &self.vectors else { return Ok(Arc::default()) };
-        let file = File::open(path).map_err(|error| Error::from(error).in_file(path))?;
-        let source: Box<dyn std::io::Read> = if path.ends_with(".gz") {
+        let name = path.to_string_lossy();
+        let file = File::open(path).map_err(|error| Error::from(error).in_file(&name))?;
+        let source: Box<dyn std::io::Read> = if name.ends_with(".gz") {
             Box::new(flate2::read::MultiGzDecoder::new(file))
         } else {
             Box::new(file)
         };
-        let vectors = WordVectors::read(source, seed).map_err(|error| error.in_file(path))?;
+        let vectors = WordVectors::read(source, seed).map_err(|error| error.in_file(&name))?;
         Ok(Arc::new(vectors))
     }
 
     /// The output and the training files, without which there is nothing to do.
     ///
     /// # Errors
-    /// When one is missing.
-    pub fn output(&self) -> Result<&str> {
+    /// When one is missing, or the output must not be written.
+    pub fn output(&self) -> Result<&Path> {
         if self.train.is_empty() {
             return Err(usage("--train FILE is missing: the treebank to learn from"));
         }
-        self.output.as_deref().ok_or_else(|| usage("-o MODEL is missing: the file to write the model to"))
+        let missing = || usage("-o MODEL is missing: the file to write the model to");
+        let output = self.output.as_deref().ok_or_else(missing)?;
+        self.check_output(output)?;
+        Ok(output)
+    }
+
+    /// Nothing that is read may be overwritten, nor anything but a model by the model.
+    fn check_output(&self, output: &Path) -> Result<()> {
+        let features = self.features.as_deref().map(Path::new);
+        let inputs = Inputs::default()
+            .with("a training treebank", &self.train)
+            .with("a development treebank", &self.dev)
+            .with("the settings", &self.config)
+            .with("the word vectors", &self.vectors)
+            .with("the feature templates", &features);
+        inputs.refuse_as_output(Some(output))?;
+        for suffix in [".log.jsonl", ".curve.svg", ".checkpoint"] {
+            inputs.refuse_as_output(Some(&with_suffix(output, suffix)))?;
+        }
+        if self.force { Ok(()) } else { refuse_unless_model(output) }
     }
 
     /// The file from which training goes on.
-    pub fn checkpoint(&self, output: &str) -> String {
-        format!("{output}.checkpoint")
+    pub fn checkpoint(&self, output: &Path) -> PathBuf {
+        with_suffix(output, ".checkpoint")
     }
 
     /// What to say when there is no checkpoint to go on from.
-    pub fn no_checkpoint(path: &str) -> Error {
+    pub fn no_checkpoint(path: &Path) -> Error {
         let message = "there is no such checkpoint: the training was stopped before its first epoch was over, or it \
                        was finished; train without --resume";
-        Error::new(Code::Io, 0, 0, message).in_file(path)
+        Error::new(Code::Io, 0, 0, message).in_file(&path.to_string_lossy())
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -12,6 +13,7 @@ use treewright::train::{Checkpoint, EpochReport, Log, TrainConfig};
 use treewright::{Error, Result};
 
 use super::write_file;
+use crate::io::{say, say_when_interrupted, with_suffix};
 
 /// What is done one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +44,7 @@ pub type Plan = Vec<(Stage, f64)>;
 pub struct Progress {
     bar: ProgressBar,
     quiet: bool,
-    output: String,
+    output: PathBuf,
     lines: File,
     reports: Vec<EpochReport>,
     kind: TreeKind,
@@ -61,14 +63,15 @@ impl Progress {
     ///
     /// # Errors
     /// When the log cannot be written.
-    pub fn new(quiet: bool, output: &str, config: &TrainConfig, plan: Plan) -> Result<Self> {
+    pub fn new(quiet: bool, output: &Path, config: &TrainConfig, plan: Plan) -> Result<Self> {
         let hidden = quiet || !std::io::stderr().is_terminal();
         let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let style = ProgressStyle::with_template("{bar:30} {percent:>3}% {msg}");
         let bar = ProgressBar::with_draw_target(Some(STEPS as u64), target)
             .with_style(style.expect("the template is valid"));
-        let path = format!("{output}.log.jsonl");
-        let lines = File::create(&path).map_err(|error| Error::from(error).in_file(&path))?;
+        let path = with_suffix(output, ".log.jsonl");
+        let in_file = |error: std::io::Error| Error::from(error).in_file(&path.to_string_lossy());
+        let lines = File::create(&path).map_err(in_file)?;
         Ok(Progress {
             bar,
             quiet,
@@ -87,8 +90,7 @@ impl Progress {
     /// A line for people.
     pub fn say(&self, line: &str) {
         if !self.quiet {
-            // Nobody may be reading any more, which is no reason to stop training.
-            self.bar.suspend(|| drop(writeln!(std::io::stderr(), "{line}")));
+            self.bar.suspend(|| say!("{line}"));
         }
     }
 
@@ -190,7 +192,9 @@ impl Progress {
                 series(format!("{} F1", self.measure_of_crossing()), |report| report.dev_disc),
             ],
         };
-        write_file(&format!("{}.curve.svg", self.output), |file| Ok(file.write_all(curve.svg().as_bytes())?))
+        write_file(&with_suffix(&self.output, ".curve.svg"), |file| {
+            Ok(file.write_all(curve.svg().as_bytes())?)
+        })
     }
 }
 
@@ -236,7 +240,13 @@ impl Log for Progress {
     }
 
     fn checkpoint(&mut self, checkpoint: &Checkpoint) -> Result<()> {
-        write_file(&format!("{}.checkpoint", self.output), |file| Ok(file.write_all(&checkpoint.to_bytes())?))
+        let path = with_suffix(&self.output, ".checkpoint");
+        write_file(&path, |file| Ok(file.write_all(&checkpoint.to_bytes())?))?;
+        say_when_interrupted(format!(
+            "stopped; the same command with --resume goes on from {}",
+            path.display()
+        ));
+        Ok(())
     }
 }
 
