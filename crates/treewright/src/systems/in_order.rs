@@ -2,23 +2,30 @@
 //! figures 4 and 5 of Fernández-González and Gómez-Rodríguez 2018).
 //!
 //! Deviations: the treebank's longest unary chain bounds the unary constituents above one item, so that every walk
-//! ends. The bound comes from the trees the system is made for, so it makes none of them underivable.
+//! ends. The bound comes from the trees the system is made for, so it makes none of them underivable. What those trees
+//! never have is illegal: a label inside that was seen only at roots, and a label at the root that was never seen there.
+
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
 use crate::forest::{Forest, Kind, View};
 use crate::ids::{ActionId, CellId, LabelId, StepId, TokenIdx};
-use crate::oracle::{Cheapest, Oracle};
 use crate::sentence::Sentence;
 use crate::system::{ActionSet, SystemOptions, TransitionSystem, Underivable};
-use crate::systems::gold;
-use crate::systems::labels::{self, Labels};
+use crate::systems::labels::{self, Labels, Places, SeenLabels};
 use crate::tree::{Child, ConstituentTree};
+
+mod oracle;
+
+pub use oracle::DynamicOracle;
 
 /// The in-order system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InOrder {
     labels: Labels,
+    #[serde(default)]
+    places: Places,
     /// The longest chain of unary constituents above one item; `None` is no limit.
     max_unary: Option<u32>,
 }
@@ -34,6 +41,8 @@ pub struct State {
     pub(super) n_unary: u32,
     /// Is the top of the stack an opening?
     pub(super) is_fresh: bool,
+    /// Does the bottommost opening have a label that was seen only at roots?
+    in_root: bool,
     pub(super) is_finished: bool,
     past: Option<StepId>,
 }
@@ -44,23 +53,27 @@ pub enum Action {
     /// **Legal** while words remain and something is open, or the stack is empty. **Effect** pushes b0. **Cost** gold
     /// constituents that should have been opened or closed before b0.
     Shift,
-    /// **Legal** when s0 is a word or a constituent and the limit allows it. **Effect** pushes the opening of a
-    /// constituent whose first child is s0. **Cost** 1 if the smallest gold constituent still to be built that starts
-    /// with s0 has another label.
+    /// **Legal** when s0 is a word or a constituent and the limit allows it. Above another opening the label is one
+    /// seen inside trees. Above an item that covers all words, the limit must leave room for a root, and nothing stands
+    /// on a label seen only at roots. **Effect** pushes the opening of a constituent whose first child is s0. **Cost** 1
+    /// if the smallest gold constituent still to be built that starts with s0 has another label; for a label seen only
+    /// at roots, the gold constituents that start with s0 and do not cover all words.
     Open(LabelId),
-    /// **Legal** when something is open (directly after NT: a unary constituent). **Effect** closes the topmost
+    /// **Legal** when something is open (directly after NT: a unary constituent); while words remain, not for a label
+    /// seen only at roots. **Effect** closes the topmost
     /// opening over everything above it and the item below it. **Cost** the constituent, if it is not gold, and the
     /// gold ones it stands in the way of.
     Reduce,
-    /// **Legal** when one constituent covers all words. **Effect** ends the parse. **Cost** gold constituents above
+    /// **Legal** when one constituent covers all words, with a label that may stand at roots. **Effect** ends the parse. **Cost** gold constituents above
     /// s0 that were not built.
     Finish,
 }
 
 impl InOrder {
-    /// A system with these labels; `max_unary` bounds unary chains (at least one is always allowed).
+    /// A system with these labels, each of which may stand anywhere; `max_unary` bounds unary chains (at least one is
+    /// always allowed).
     pub fn with_labels(labels: Labels, max_unary: Option<u32>) -> Self {
-        InOrder { labels, max_unary: max_unary.map(|max| max.max(1)) }
+        InOrder { labels, places: Places::default(), max_unary: max_unary.map(|max| max.max(1)) }
     }
 
     /// Its labels.
@@ -71,6 +84,7 @@ impl InOrder {
     /// Refuses trees that the system cannot build, but for unknown labels.
     fn check(&self, gold: &ConstituentTree) -> Result<(), Underivable> {
         labels::continuous(gold)?;
+        self.places.check(&self.labels, gold)?;
         let chain = longest_chain(gold);
         match self.max_unary {
             Some(max) if chain > max => {
@@ -108,13 +122,14 @@ impl TransitionSystem for InOrder {
     type State = State;
 
     fn from_trees<'a>(trees: impl Iterator<Item = &'a ConstituentTree>, _options: &SystemOptions) -> Self {
-        let mut labels = Labels::default();
+        let mut seen = SeenLabels::default();
         let mut max_unary = 1;
         for tree in trees {
-            labels.add_tree(tree);
+            seen.add(tree);
             max_unary = longest_chain(tree).max(max_unary);
         }
-        InOrder::with_labels(labels, Some(max_unary))
+        let (labels, places) = seen.finish();
+        InOrder { labels, places, max_unary: Some(max_unary) }
     }
 
     fn n_actions(&self) -> usize {
@@ -152,6 +167,7 @@ impl TransitionSystem for InOrder {
             n_open: 0,
             n_unary: 0,
             is_fresh: false,
+            in_root: false,
             is_finished: false,
             past: None,
         }
@@ -167,23 +183,40 @@ impl TransitionSystem for InOrder {
             return;
         }
         let words_left = state.next.index() < forest.n_tokens();
-        let chain_may_grow = self.max_unary.is_none_or(|max| state.n_unary < max);
+        let may_grow_by =
+            |count: u32| self.max_unary.is_none_or(|max| state.n_unary.saturating_add(count) <= max);
         // A word on a lone finished item could never be joined with it.
         if words_left && (state.stack.is_none() || state.n_open > 0) {
             out.insert(self.encode(Action::Shift));
         }
-        // An opening that may neither be closed at once nor take a word would be a dead end.
-        if !state.is_fresh && state.stack.is_some() && (words_left || chain_may_grow) {
-            out.insert_range(1, 1 + self.labels.len());
+        let mut openings = |labels: Range<usize>| out.insert_range(1 + labels.start, 1 + labels.end);
+        let n_labels = self.labels.len();
+        if let Some(s0) = state.stack.filter(|_| !state.is_fresh) {
+            if state.n_open > 0 {
+                // An opening that may neither be closed at once nor take a word would be a dead end.
+                if words_left || may_grow_by(1) {
+                    openings(self.places.inner(n_labels));
+                }
+            } else if words_left {
+                openings(0..n_labels);
+            } else {
+                let label = forest.node(forest.cell(s0).node).label;
+                let may_stand_inside = label.is_none_or(|label| !self.places.is_root_only(label));
+                if may_stand_inside && may_grow_by(1) {
+                    openings(self.places.roots(n_labels));
+                }
+                // Without room for a root above it, this would be a dead end.
+                if may_stand_inside && may_grow_by(2) {
+                    openings(self.places.inner(n_labels));
+                }
+                if label.is_some_and(|label| self.places.roots(n_labels).contains(&label.index())) {
+                    out.insert(self.encode(Action::Finish));
+                }
+            }
         }
-        if state.n_open > 0 && (!state.is_fresh || chain_may_grow) {
+        let would_close_root = state.in_root && state.n_open == 1;
+        if state.n_open > 0 && (!state.is_fresh || may_grow_by(1)) && !(would_close_root && words_left) {
             out.insert(self.encode(Action::Reduce));
-        }
-        if !words_left
-            && state.n_open == 0
-            && state.stack.is_some_and(|s0| forest.node(forest.cell(s0).node).kind == Kind::Constituent)
-        {
-            out.insert(self.encode(Action::Finish));
         }
     }
 
@@ -201,7 +234,8 @@ impl TransitionSystem for InOrder {
                 let left = forest.node(forest.cell(s0).node).left;
                 let opening = forest.push_opening(label, left, state.next);
                 let stack = Some(forest.push_cell(opening, state.stack));
-                State { stack, n_open: state.n_open + 1, is_fresh: true, past, ..*state }
+                let in_root = state.in_root || self.places.is_root_only(label);
+                State { stack, n_open: state.n_open + 1, is_fresh: true, in_root, past, ..*state }
             }
             Action::Reduce => {
                 let (mut at, mut count) = (state.stack, 0);
@@ -296,265 +330,6 @@ fn longest_chain(tree: &ConstituentTree) -> u32 {
         };
     }
     chains.into_iter().max().unwrap_or(0)
-}
-
-/// The exact dynamic oracle: a closed form, kept up to date step by step.
-///
-/// An opening is known by its label and the start of the item directly below it (the paper's own index does not
-/// identify the constituent it will become). Starts rise strictly up the stack, and only two kinds of start are
-/// *live*: those of openings, and that of the top item. Nothing that starts elsewhere in front of b0 can be built any
-/// more. The loss is the number of
-/// - built constituents that are not gold,
-/// - gold constituents that were not built and start at a dead place or end before b0,
-/// - openings that cannot become the *smallest* gold constituent still to be built that starts where they do.
-///
-/// That holds without a limit on unary chains. A limit of a treebank's own makes a difference only above items that
-/// already carry more unaries than any gold tree has; there `optimal` still gives the legal actions of least loss by
-/// this count.
-#[derive(Clone, Debug)]
-pub struct DynamicOracle {
-    /// Gold constituents by start, end and label, equal ones counted together.
-    gold: Vec<Entry>,
-    /// The entries of one start, as ranges of `gold`.
-    by_start: Vec<u32>,
-    /// The entries of one end, as ranges of `ends`, which holds places in `gold`.
-    by_end: Vec<u32>,
-    ends: Vec<u32>,
-    /// How many gold constituents of a start can still be built.
-    alive: Vec<u32>,
-    /// The starts of the openings, from the bottom of the stack.
-    open_starts: Vec<u32>,
-    /// The opening at a start, and whether it will become a gold constituent.
-    open: Vec<Option<Opened>>,
-    n_wrong: u32,
-    n_lost: u32,
-    n_bad: u32,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    left: u32,
-    right: u32,
-    label: LabelId,
-    /// How many such gold constituents were neither built nor lost.
-    count: u32,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Opened {
-    label: LabelId,
-    is_good: bool,
-}
-
-impl DynamicOracle {
-    fn now(&self) -> u32 {
-        self.n_wrong + self.n_lost + self.n_bad
-    }
-
-    /// The entries that start at `left`.
-    fn at_start(&self, left: u32) -> &[Entry] {
-        &self.gold[self.by_start[left as usize] as usize..self.by_start[left as usize + 1] as usize]
-    }
-
-    /// The entries that end at `right` and can still be built.
-    fn at_end(&self, right: u32) -> impl Iterator<Item = (usize, &Entry)> {
-        let range = self.by_end[right as usize] as usize..self.by_end[right as usize + 1] as usize;
-        self.ends[range].iter().map(|&i| (i as usize, &self.gold[i as usize])).filter(|(_, entry)| {
-            // The entries of a dead start keep their counts; that none is alive says enough.
-            entry.count > 0 && self.alive[entry.left as usize] > 0
-        })
-    }
-
-    /// The labels of the smallest constituents still to be built that start at `left` and end at `from` or later.
-    fn smallest(&self, left: u32, from: u32) -> impl Iterator<Item = LabelId> {
-        let rest = if self.alive[left as usize] > 0 { self.at_start(left) } else { &[] };
-        let mut alive = rest.iter().filter(move |entry| entry.count > 0 && entry.right >= from).peekable();
-        let right = alive.peek().map(|entry| entry.right);
-        alive.take_while(move |entry| Some(entry.right) == right).map(|entry| entry.label)
-    }
-
-    fn is_good(&self, left: u32, label: LabelId, from: u32) -> bool {
-        self.smallest(left, from).any(|smallest| smallest == label)
-    }
-
-    fn kill(&mut self, left: u32) {
-        self.n_lost += std::mem::take(&mut self.alive[left as usize]);
-    }
-
-    /// The entry of a constituent that is still to be built.
-    fn position(&self, label: LabelId, left: u32, right: u32) -> Option<usize> {
-        let start = self.by_start[left as usize] as usize;
-        let found =
-            self.at_start(left).iter().position(|e| e.right == right && e.label == label && e.count > 0);
-        found.filter(|_| self.alive[left as usize] > 0).map(|i| start + i)
-    }
-
-    fn after_shift(&self, top: Option<u32>, next: u32) -> u32 {
-        let mut loss = self.now() + top.map_or(0, |left| self.alive[left as usize]);
-        // The entries of one end stand by start, so those that share a start follow one another.
-        let mut checked = None;
-        for (_, entry) in self.at_end(next).filter(|(_, entry)| Some(entry.left) != top) {
-            loss += entry.count;
-            if let Some(opened) = self.open[entry.left as usize]
-                && checked != Some(entry.left)
-            {
-                checked = Some(entry.left);
-                let is_good = self.is_good(entry.left, opened.label, next + 1);
-                loss = loss + u32::from(!is_good) - u32::from(!opened.is_good);
-            }
-        }
-        loss
-    }
-
-    fn after_reduce(&self, top: Option<u32>, next: u32) -> u32 {
-        let left = *self.open_starts.last().expect("RE is legal only with an opening");
-        let opened = self.open[left as usize].expect("an opening stands at its start");
-        let is_gold = self.position(opened.label, left, next).is_some();
-        self.now() - u32::from(!opened.is_good)
-            + u32::from(!is_gold)
-            + top.map_or(0, |top| self.alive[top as usize])
-    }
-}
-
-/// The start of the top item, if it is not an opening.
-fn top_item(forest: &Forest, state: &State) -> Option<u32> {
-    let top = state.stack.filter(|_| !state.is_fresh)?;
-    Some(forest.node(forest.cell(top).node).left.index() as u32)
-}
-
-impl Oracle<InOrder> for DynamicOracle {
-    fn for_gold(system: &InOrder, gold: &ConstituentTree) -> Result<Self, Underivable> {
-        system.check(gold)?;
-        let mut constituents = gold::constituents(&system.labels, gold)?;
-        constituents.sort_unstable_by_key(|g| (g.left, g.right, g.label));
-        let n = gold.n_tokens();
-        let mut entries: Vec<Entry> = Vec::with_capacity(constituents.len());
-        let mut alive = vec![0; n + 1];
-        for g in constituents {
-            alive[g.left as usize] += 1;
-            match entries.last_mut() {
-                Some(e) if (e.left, e.right, e.label) == (g.left, g.right, g.label) => e.count += 1,
-                _ => entries.push(Entry { left: g.left, right: g.right, label: g.label, count: 1 }),
-            }
-        }
-        let mut ends: Vec<u32> = (0..entries.len() as u32).collect();
-        ends.sort_by_key(|&i| entries[i as usize].right);
-        Ok(DynamicOracle {
-            by_start: gold::starts(entries.iter().map(|e| e.left), n + 1),
-            by_end: gold::starts(entries.iter().map(|e| e.right), n + 1),
-            ends,
-            gold: entries,
-            alive,
-            open_starts: Vec::new(),
-            open: vec![None; n + 1],
-            n_wrong: 0,
-            n_lost: 0,
-            n_bad: 0,
-        })
-    }
-
-    fn loss(&mut self, _system: &InOrder, _forest: &Forest, _state: &State) -> Option<u32> {
-        Some(self.now())
-    }
-
-    fn loss_after(
-        &mut self,
-        system: &InOrder,
-        forest: &mut Forest,
-        state: &State,
-        action: ActionId,
-    ) -> Option<u32> {
-        let (top, next) = (top_item(forest, state), state.next.index() as u32);
-        Some(match system.decode(action) {
-            Action::Shift => self.after_shift(top, next),
-            Action::Open(label) => {
-                let left = top.expect("NT is legal only above an item");
-                self.now() + u32::from(!self.is_good(left, label, next))
-            }
-            Action::Reduce => self.after_reduce(top, next),
-            Action::Finish => self.now() + self.alive[0],
-        })
-    }
-
-    fn optimal(
-        &mut self,
-        system: &InOrder,
-        forest: &mut Forest,
-        state: &State,
-        legal: &ActionSet,
-        out: &mut ActionSet,
-    ) {
-        let mut cheapest = Cheapest::new(out, system.n_actions());
-        let (top, next) = (top_item(forest, state), state.next.index() as u32);
-        for action in [Action::Shift, Action::Reduce, Action::Finish] {
-            let id = system.encode(action);
-            if legal.contains(id) {
-                let loss = self.loss_after(system, forest, state, id).expect("defined everywhere");
-                cheapest.offer(id, loss);
-            }
-        }
-        let Some(left) = top else { return };
-        for label in self.smallest(left, next) {
-            let id = system.encode(Action::Open(label));
-            if legal.contains(id) {
-                cheapest.offer(id, self.now());
-            }
-        }
-        // All other labels cost 1; only when nothing is cheaper do they have to be visited.
-        if cheapest.loss() > self.now() {
-            let opens = (1..=system.labels.len()).map(ActionId::new);
-            opens.filter(|&open| legal.contains(open)).for_each(|open| cheapest.offer(open, self.now() + 1));
-        }
-    }
-
-    fn advance(&mut self, system: &InOrder, forest: &Forest, state: &State, action: ActionId) {
-        let (top, next) = (top_item(forest, state), state.next.index() as u32);
-        match system.decode(action) {
-            Action::Shift => {
-                if let Some(left) = top {
-                    self.kill(left);
-                }
-                for k in self.by_end[next as usize]..self.by_end[next as usize + 1] {
-                    let i = self.ends[k as usize] as usize;
-                    let Entry { left, count, .. } = self.gold[i];
-                    if count == 0 || self.alive[left as usize] == 0 {
-                        continue;
-                    }
-                    self.gold[i].count = 0;
-                    self.alive[left as usize] -= count;
-                    self.n_lost += count;
-                    if let Some(opened) = self.open[left as usize] {
-                        let is_good = self.is_good(left, opened.label, next + 1);
-                        self.n_bad = self.n_bad + u32::from(!is_good) - u32::from(!opened.is_good);
-                        self.open[left as usize] = Some(Opened { is_good, ..opened });
-                    }
-                }
-            }
-            Action::Open(label) => {
-                let left = top.expect("NT is legal only above an item");
-                let is_good = self.is_good(left, label, next);
-                self.n_bad += u32::from(!is_good);
-                self.open[left as usize] = Some(Opened { label, is_good });
-                self.open_starts.push(left);
-            }
-            Action::Reduce => {
-                let left = self.open_starts.pop().expect("RE is legal only with an opening");
-                let opened = self.open[left as usize].take().expect("an opening stands at its start");
-                self.n_bad -= u32::from(!opened.is_good);
-                if let Some(top) = top {
-                    self.kill(top);
-                }
-                match self.position(opened.label, left, next) {
-                    Some(i) => {
-                        self.gold[i].count -= 1;
-                        self.alive[left as usize] -= 1;
-                    }
-                    None => self.n_wrong += 1,
-                }
-            }
-            Action::Finish => self.kill(0),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! A system's table of constituent labels or relations, and what the constituent systems share around it.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -115,6 +117,86 @@ impl Labels {
             }
         }
         builder.finish().expect("a finished parse is a tree over all words")
+    }
+}
+
+/// Where the labels of a table may stand. In the table, the labels seen only at roots come first, and those never seen
+/// at a root last, so that what may stand somewhere is one range. The default allows every label everywhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Places {
+    n_root_only: usize,
+    n_inner_only: usize,
+}
+
+impl Places {
+    /// The labels that may stand at the root, of a table of `n_labels`.
+    #[inline]
+    pub(crate) fn roots(&self, n_labels: usize) -> Range<usize> {
+        0..n_labels - self.n_inner_only
+    }
+
+    /// The labels that may stand inside a tree.
+    #[inline]
+    pub(crate) fn inner(&self, n_labels: usize) -> Range<usize> {
+        self.n_root_only..n_labels
+    }
+
+    /// Was this label seen at roots and nowhere else?
+    #[inline]
+    pub(crate) fn is_root_only(&self, label: LabelId) -> bool {
+        label.index() < self.n_root_only
+    }
+
+    /// Refuses trees with a label where it was never seen. Unknown labels are left to [`Labels::id`].
+    pub(crate) fn check(&self, labels: &Labels, tree: &ConstituentTree) -> Result<(), Underivable> {
+        for (id, node) in tree.nodes() {
+            let Some(label) = labels.get(&node.label) else { continue };
+            let (may_stand, place) = if id == tree.root() {
+                (self.roots(labels.len()), "at the root of")
+            } else {
+                (self.inner(labels.len()), "inside")
+            };
+            if !may_stand.contains(&label.index()) {
+                return Err(Underivable(format!("{} was never seen {place} a tree", node.label)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Gathers the labels of a treebank, and where they were seen.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SeenLabels {
+    labels: Labels,
+    /// By label: was it seen at a root, and inside a tree?
+    seen: Vec<(bool, bool)>,
+}
+
+impl SeenLabels {
+    /// Adds the labels of a tree.
+    pub(crate) fn add(&mut self, tree: &ConstituentTree) {
+        self.labels.add_tree(tree);
+        self.seen.resize(self.labels.len(), (false, false));
+        for (id, node) in tree.nodes() {
+            let label = self.labels.get(&node.label).expect("just added");
+            let (at_root, inside) = &mut self.seen[label.index()];
+            *(if id == tree.root() { at_root } else { inside }) = true;
+        }
+    }
+
+    /// The table, grouped by place and otherwise in the order in which the labels were added.
+    pub(crate) fn finish(&self) -> (Labels, Places) {
+        let group = |place: (bool, bool)| {
+            self.labels
+                .iter()
+                .zip(&self.seen)
+                .filter(move |(_, seen)| **seen == place)
+                .map(|(label, _)| label)
+        };
+        let (root_only, both, inner_only) = ((true, false), (true, true), (false, true));
+        let places =
+            Places { n_root_only: group(root_only).count(), n_inner_only: group(inner_only).count() };
+        (group(root_only).chain(group(both)).chain(group(inner_only)).collect(), places)
     }
 }
 

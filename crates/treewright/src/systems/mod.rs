@@ -12,6 +12,8 @@ mod gold;
 pub mod in_order;
 mod labels;
 pub mod paper;
+#[cfg(test)]
+mod roots;
 pub mod sr_cgap;
 pub mod sr_cswap;
 pub mod sr_gap;

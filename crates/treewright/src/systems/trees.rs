@@ -206,7 +206,9 @@ impl<'a, S: TransitionSystem<Tree = ConstituentTree>> Search<'a, S> {
         for id in forest.chain(view.stack) {
             let node = forest.node(id);
             key.extend([node.kind as u32, node.left.index() as u32]);
-            key.extend(node.label.filter(|_| node.kind == Kind::Opening).map(|label| label.index() as u32));
+            // What covers the beginning may be the root, so its label matters.
+            let is_labelled = node.kind == Kind::Opening || node.left.index() == 0;
+            key.extend(node.label.filter(|_| is_labelled).map(|label| label.index() as u32));
         }
         key.push(u32::MAX);
         key.extend(here.iter().flat_map(|&(left, label)| [left, label.index() as u32]));
@@ -359,4 +361,46 @@ pub fn random_walk<S, O>(
         oracle.advance(system, &forest, &state, action);
         state = system.apply(&mut forest, &state, action);
     }
+}
+
+/// Treebanks that differ in where labels stand: for each, trees that say what is seen where, and gold trees.
+pub fn root_treebanks() -> Vec<(Vec<ConstituentTree>, Vec<ConstituentTree>)> {
+    let some = all(2, 1).into_iter().step_by(7);
+    let small: Vec<ConstituentTree> = all(1, 2).into_iter().chain(all(2, 0)).chain(some).collect();
+    let more = [
+        "(A (C w0))",
+        "(A (C w0 w1))",
+        "(A (C (B w0) w1))",
+        "(A (C (B w0 w1)))",
+        "(A (B (C w0 w1)))",
+        "(A (C (C w0 w1)))",
+        "(A (C w0) (C w1))",
+        "(A (B w0) w1 w2)",
+        "(A (C w0 w1) w2)",
+        "(A (C (C w0 w1) w2))",
+        "(C (B (C w0)) w1)",
+        "(C (C w0 w1))",
+    ];
+    let more: Vec<ConstituentTree> = more.into_iter().map(tree).collect();
+    let seen: [&[&str]; 7] = [
+        // One label at roots and nowhere else.
+        &["(A (B w0) w1)"],
+        // One that is at roots and inside, and one only inside.
+        &["(A (A w0) (B w1))"],
+        // One only at roots, one at both.
+        &["(A (B w0) w1)", "(B w0 w1)"],
+        // Both only at roots, beside one that is inside.
+        &["(A (C w0) w1)", "(B (C w0) w1)"],
+        // One of each kind.
+        &["(A (C w0) (B w1))", "(C w0 w1)"],
+        // Two at both, one only inside.
+        &["(A (A w0) (C w1))", "(C (B w0) w1)"],
+        // Nothing inside.
+        &["(A w0 w1)", "(B w0)"],
+    ];
+    seen.iter()
+        .map(|seen| {
+            (seen.iter().map(|text| tree(text)).collect(), small.iter().chain(&more).cloned().collect())
+        })
+        .collect()
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::laws;
+use crate::oracle::Oracle;
 use crate::rng::Rng;
 use crate::systems::paper::PaperOracle;
 use crate::systems::trees;
@@ -175,4 +176,33 @@ fn the_printed_loss_differs_from_the_true_one_where_it_is_known_to() {
     check_printed("(A w0 w1 w2)", "SH NT-B RE NT-B SH SH RE NT-A", 3, 2);
     // On the gold path both are 0.
     check_printed("(B (A w0) w1)", "SH NT-A RE NT-B SH RE FI", 0, 0);
+}
+
+/// Labels keep to their places, and what `derive` accepts is what the system can build.
+#[test]
+fn roots_are_exact_for_the_oracle_too() {
+    let (mut checked, mut refused) = (0, 0);
+    for (seen, golds) in trees::root_treebanks() {
+        let system = InOrder::from_trees(seen.iter(), &SystemOptions::default());
+        for gold in &golds {
+            let max_unary = longest_gold_chain(gold) + 3;
+            let system = InOrder { max_unary: Some(max_unary), ..system.clone() };
+            if system.derive(gold).is_err() {
+                refused += 1;
+                continue;
+            }
+            laws::derivation_rebuilds(&system, gold, gold.n_tokens());
+            let visit = |state: &State| state.n_unary + 3 + longest_gold_chain(gold) <= max_unary;
+            checked +=
+                trees::oracle_is_exact::<_, DynamicOracle>(&system, system.labels(), gold, &flags, visit);
+        }
+    }
+    assert!(checked > 1000 && refused > 50, "{checked} configurations, {refused} trees refused");
+}
+
+/// Memory of where labels stood is missing in files of older versions.
+#[test]
+fn a_table_without_places_allows_every_label_everywhere() {
+    let old: InOrder = serde_json::from_str(r#"{"labels":["A","B"],"max_unary":2}"#).unwrap();
+    assert_eq!(old, system(2));
 }

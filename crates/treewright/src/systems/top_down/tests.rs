@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::laws;
+use crate::oracle::Oracle;
 use crate::rng::Rng;
 use crate::systems::paper::PaperOracle;
 use crate::systems::trees;
@@ -166,4 +167,33 @@ fn the_printed_loss_differs_from_the_true_one_where_it_is_known_to() {
     check_printed("(B (A w0 w1))", "NT-A NT-B", 1, 0);
     // On the gold path both are 0.
     check_printed("(B (A w0) w1)", "NT-B NT-A SH RE SH RE", 0, 0);
+}
+
+/// Labels keep to their places, and what `derive` accepts is what the system can build.
+#[test]
+fn roots_are_exact_for_the_oracle_too() {
+    let (mut checked, mut refused) = (0, 0);
+    for (seen, golds) in trees::root_treebanks() {
+        let system = TopDown::from_trees(seen.iter(), &SystemOptions::default());
+        for gold in &golds {
+            let max_openings = longest_run(gold) + 2;
+            let system = TopDown { max_openings: Some(max_openings), ..system.clone() };
+            if system.derive(gold).is_err() {
+                refused += 1;
+                continue;
+            }
+            laws::derivation_rebuilds(&system, gold, gold.n_tokens());
+            let visit = |state: &State| is_free(state, gold, max_openings);
+            checked +=
+                trees::oracle_is_exact::<_, DynamicOracle>(&system, system.labels(), gold, &flags, visit);
+        }
+    }
+    assert!(checked > 1000 && refused > 50, "{checked} configurations, {refused} trees refused");
+}
+
+/// Memory of where labels stood is missing in files of older versions.
+#[test]
+fn a_table_without_places_allows_every_label_everywhere() {
+    let old: TopDown = serde_json::from_str(r#"{"labels":["A","B"],"max_openings":2}"#).unwrap();
+    assert_eq!(old, system(2));
 }

@@ -1,0 +1,374 @@
+//! The exact dynamic oracle of the in-order system.
+
+use crate::forest::Forest;
+use crate::ids::{ActionId, LabelId};
+use crate::oracle::{Cheapest, Oracle};
+use crate::system::{ActionSet, TransitionSystem, Underivable};
+use crate::systems::gold;
+use crate::systems::in_order::{Action, InOrder, State};
+use crate::tree::ConstituentTree;
+
+/// The exact dynamic oracle: a closed form, kept up to date step by step.
+///
+/// An opening is known by its label and the start of the item directly below it (the paper's own index does not
+/// identify the constituent it will become). Starts rise strictly up the stack, and only two kinds of start are
+/// *live*: those of openings, and that of the top item. Nothing that starts elsewhere in front of b0 can be built any
+/// more. The loss is the number of
+/// - built constituents that are not gold,
+/// - gold constituents that were not built and start at a dead place or end before b0,
+/// - openings that cannot become the *smallest* gold constituent still to be built that starts where they do,
+/// - and 1, if the tree cannot end in a root that is free: the last constituent over all words must have a label that
+///   may stand at roots. If gold constituents over all words are still to be built and one of them has such a label,
+///   that one is built last. Otherwise a wrong root has to go on top of them or, if there are none, on top of what
+///   stands there, unless that has such a label itself.
+///
+/// An opening with a label that was seen only at roots is closed at the end, and nothing is built on top of it. So it
+/// loses every gold constituent that starts with the sentence, but for the root if that is its own.
+///
+/// That holds without a limit on unary chains. A limit of a treebank's own makes a difference only above items that
+/// already carry more unaries than any gold tree has; there `optimal` still gives the legal actions of least loss by
+/// this count.
+#[derive(Clone, Debug)]
+pub struct DynamicOracle {
+    /// Gold constituents by start, end and label, equal ones counted together.
+    gold: Vec<Entry>,
+    /// The entries of one start, as ranges of `gold`.
+    by_start: Vec<u32>,
+    /// The entries of one end, as ranges of `ends`, which holds places in `gold`.
+    by_end: Vec<u32>,
+    ends: Vec<u32>,
+    /// How many gold constituents of a start can still be built.
+    alive: Vec<u32>,
+    /// The starts of the openings, from the bottom of the stack.
+    open_starts: Vec<u32>,
+    /// The opening at a start, and whether it will become a gold constituent.
+    open: Vec<Option<Opened>>,
+    n_wrong: u32,
+    n_lost: u32,
+    n_bad: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    left: u32,
+    right: u32,
+    label: LabelId,
+    /// How many such gold constituents were neither built nor lost.
+    count: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Opened {
+    label: LabelId,
+    is_good: bool,
+}
+
+impl DynamicOracle {
+    fn now(&self) -> u32 {
+        self.n_wrong + self.n_lost + self.n_bad
+    }
+
+    /// The entries that start at `left`.
+    fn at_start(&self, left: u32) -> &[Entry] {
+        &self.gold[self.by_start[left as usize] as usize..self.by_start[left as usize + 1] as usize]
+    }
+
+    /// The entries that end at `right` and can still be built.
+    fn at_end(&self, right: u32) -> impl Iterator<Item = (usize, &Entry)> {
+        let range = self.by_end[right as usize] as usize..self.by_end[right as usize + 1] as usize;
+        self.ends[range].iter().map(|&i| (i as usize, &self.gold[i as usize])).filter(|(_, entry)| {
+            // The entries of a dead start keep their counts; that none is alive says enough.
+            entry.count > 0 && self.alive[entry.left as usize] > 0
+        })
+    }
+
+    /// The labels of the smallest constituents still to be built that start at `left` and end at `from` or later.
+    fn smallest(&self, left: u32, from: u32) -> impl Iterator<Item = LabelId> {
+        let rest = if self.alive[left as usize] > 0 { self.at_start(left) } else { &[] };
+        let mut alive = rest.iter().filter(move |entry| entry.count > 0 && entry.right >= from).peekable();
+        let right = alive.peek().map(|entry| entry.right);
+        alive.take_while(move |entry| Some(entry.right) == right).map(|entry| entry.label)
+    }
+
+    fn is_good(&self, left: u32, label: LabelId, from: u32) -> bool {
+        self.smallest(left, from).any(|smallest| smallest == label)
+    }
+
+    /// The gold constituents over all words that are still to be built.
+    fn over_all(&self) -> impl Iterator<Item = &Entry> {
+        let end = self.open.len() as u32 - 1;
+        let rest = if self.alive[0] > 0 { self.at_start(0) } else { &[] };
+        rest.iter().rev().take_while(move |entry| entry.right == end).filter(|entry| entry.count > 0)
+    }
+
+    /// Is a wrong root needed (1) once the gold constituents over all words, `without` one of this label, are built on
+    /// top of something labelled `below`?
+    fn wrong_root(&self, system: &InOrder, without: Option<LabelId>, below: Option<LabelId>) -> u32 {
+        let may_be_root = |label: LabelId| system.places.roots(system.labels.len()).contains(&label.index());
+        let (mut n_left, mut has_root) = (0, false);
+        for entry in self.over_all() {
+            let count = entry.count - u32::from(without == Some(entry.label));
+            n_left += count;
+            has_root |= count > 0 && may_be_root(entry.label);
+        }
+        let is_free = has_root || n_left == 0 && below.is_some_and(may_be_root);
+        u32::from(!is_free)
+    }
+
+    /// The same for a bottommost opening, when b0 is at `next`.
+    fn wrong_root_above(&self, system: &InOrder, label: LabelId, next: u32) -> u32 {
+        if system.places.is_root_only(label) {
+            return 0;
+        }
+        // The opening becomes one of those over all words if there are no smaller ones, and it is among them.
+        let end = self.open.len() as u32 - 1;
+        let rest = if self.alive[0] > 0 { self.at_start(0) } else { &[] };
+        let is_last = !rest.iter().any(|entry| entry.count > 0 && (next..end).contains(&entry.right));
+        let is_among = is_last && self.over_all().any(|entry| entry.label == label);
+        self.wrong_root(system, is_among.then_some(label), Some(label))
+    }
+
+    /// The same for a configuration.
+    fn wrong_root_now(&self, system: &InOrder, forest: &Forest, state: &State) -> u32 {
+        let Some(top) = state.stack.filter(|_| !state.is_finished) else { return 0 };
+        match self.open[0] {
+            Some(bottom) => self.wrong_root_above(system, bottom.label, state.next.index() as u32),
+            None => match forest.node(forest.cell(top).node).label {
+                Some(label) if system.places.is_root_only(label) => 0,
+                label => self.wrong_root(system, None, label),
+            },
+        }
+    }
+
+    /// How many gold constituents an opening at the start of the sentence loses whose label was seen only at roots.
+    fn lost_below_root(&self, label: LabelId) -> u32 {
+        self.alive[0] - u32::from(self.over_all().any(|entry| entry.label == label))
+    }
+
+    /// The loss after opening a constituent over the item that starts at `left`.
+    fn after_open(&self, system: &InOrder, left: u32, label: LabelId, state: &State, wrong_root: u32) -> u32 {
+        if system.places.is_root_only(label) {
+            let is_good = self.over_all().any(|entry| entry.label == label);
+            return self.now() + self.lost_below_root(label) + u32::from(!is_good);
+        }
+        let next = state.next.index() as u32;
+        let wrong_root =
+            if state.n_open == 0 { self.wrong_root_above(system, label, next) } else { wrong_root };
+        self.now() + u32::from(!self.is_good(left, label, next)) + wrong_root
+    }
+
+    fn kill(&mut self, left: u32) {
+        self.n_lost += std::mem::take(&mut self.alive[left as usize]);
+    }
+
+    /// The entry of a constituent that is still to be built.
+    fn position(&self, label: LabelId, left: u32, right: u32) -> Option<usize> {
+        let start = self.by_start[left as usize] as usize;
+        let found =
+            self.at_start(left).iter().position(|e| e.right == right && e.label == label && e.count > 0);
+        found.filter(|_| self.alive[left as usize] > 0).map(|i| start + i)
+    }
+
+    fn after_shift(&self, top: Option<u32>, next: u32) -> u32 {
+        let mut loss = self.now() + top.map_or(0, |left| self.alive[left as usize]);
+        // The entries of one end stand by start, so those that share a start follow one another.
+        let mut checked = None;
+        for (_, entry) in self.at_end(next).filter(|(_, entry)| Some(entry.left) != top) {
+            loss += entry.count;
+            if let Some(opened) = self.open[entry.left as usize]
+                && checked != Some(entry.left)
+            {
+                checked = Some(entry.left);
+                let is_good = self.is_good(entry.left, opened.label, next + 1);
+                loss = loss + u32::from(!is_good) - u32::from(!opened.is_good);
+            }
+        }
+        loss
+    }
+
+    fn after_reduce(&self, top: Option<u32>, next: u32) -> u32 {
+        let left = *self.open_starts.last().expect("RE is legal only with an opening");
+        let opened = self.open[left as usize].expect("an opening stands at its start");
+        let is_gold = self.position(opened.label, left, next).is_some();
+        self.now() - u32::from(!opened.is_good)
+            + u32::from(!is_gold)
+            + top.map_or(0, |top| self.alive[top as usize])
+    }
+}
+
+/// The start of the top item, if it is not an opening.
+fn top_item(forest: &Forest, state: &State) -> Option<u32> {
+    let top = state.stack.filter(|_| !state.is_fresh)?;
+    Some(forest.node(forest.cell(top).node).left.index() as u32)
+}
+
+impl Oracle<InOrder> for DynamicOracle {
+    fn for_gold(system: &InOrder, gold: &ConstituentTree) -> Result<Self, Underivable> {
+        system.check(gold)?;
+        let mut constituents = gold::constituents(&system.labels, gold)?;
+        constituents.sort_unstable_by_key(|g| (g.left, g.right, g.label));
+        let n = gold.n_tokens();
+        let mut entries: Vec<Entry> = Vec::with_capacity(constituents.len());
+        let mut alive = vec![0; n + 1];
+        for g in constituents {
+            alive[g.left as usize] += 1;
+            match entries.last_mut() {
+                Some(e) if (e.left, e.right, e.label) == (g.left, g.right, g.label) => e.count += 1,
+                _ => entries.push(Entry { left: g.left, right: g.right, label: g.label, count: 1 }),
+            }
+        }
+        let mut ends: Vec<u32> = (0..entries.len() as u32).collect();
+        ends.sort_by_key(|&i| entries[i as usize].right);
+        Ok(DynamicOracle {
+            by_start: gold::starts(entries.iter().map(|e| e.left), n + 1),
+            by_end: gold::starts(entries.iter().map(|e| e.right), n + 1),
+            ends,
+            gold: entries,
+            alive,
+            open_starts: Vec::new(),
+            open: vec![None; n + 1],
+            n_wrong: 0,
+            n_lost: 0,
+            n_bad: 0,
+        })
+    }
+
+    fn loss(&mut self, system: &InOrder, forest: &Forest, state: &State) -> Option<u32> {
+        Some(self.now() + self.wrong_root_now(system, forest, state))
+    }
+
+    fn loss_after(
+        &mut self,
+        system: &InOrder,
+        forest: &mut Forest,
+        state: &State,
+        action: ActionId,
+    ) -> Option<u32> {
+        let (top, next) = (top_item(forest, state), state.next.index() as u32);
+        Some(match system.decode(action) {
+            Action::Shift => {
+                // A first word has all of gold above it.
+                let bottom = self.open[0];
+                let wrong = bottom.map_or(0, |opened| self.wrong_root_above(system, opened.label, next + 1));
+                self.after_shift(top, next) + wrong
+            }
+            Action::Open(label) => {
+                let left = top.expect("NT is legal only above an item");
+                let wrong_root = self.wrong_root_now(system, forest, state);
+                self.after_open(system, left, label, state, wrong_root)
+            }
+            Action::Reduce => {
+                let left = *self.open_starts.last().expect("RE is legal only with an opening");
+                let opened = self.open[left as usize].expect("an opening stands at its start");
+                let wrong_root = if left > 0 {
+                    self.wrong_root_now(system, forest, state)
+                } else if system.places.is_root_only(opened.label) {
+                    0
+                } else {
+                    let is_over_all = next as usize == forest.n_tokens();
+                    let is_gold = is_over_all && self.position(opened.label, 0, next).is_some();
+                    self.wrong_root(system, is_gold.then_some(opened.label), Some(opened.label))
+                };
+                self.after_reduce(top, next) + wrong_root
+            }
+            Action::Finish => self.now() + self.alive[0],
+        })
+    }
+
+    fn optimal(
+        &mut self,
+        system: &InOrder,
+        forest: &mut Forest,
+        state: &State,
+        legal: &ActionSet,
+        out: &mut ActionSet,
+    ) {
+        let mut cheapest = Cheapest::new(out, system.n_actions());
+        let (top, next) = (top_item(forest, state), state.next.index() as u32);
+        for action in [Action::Shift, Action::Reduce, Action::Finish] {
+            let id = system.encode(action);
+            if legal.contains(id) {
+                let loss = self.loss_after(system, forest, state, id).expect("defined everywhere");
+                cheapest.offer(id, loss);
+            }
+        }
+        let Some(left) = top else { return };
+        let wrong_root = self.wrong_root_now(system, forest, state);
+        for label in self.smallest(left, next) {
+            let id = system.encode(Action::Open(label));
+            if legal.contains(id) {
+                cheapest.offer(id, self.after_open(system, left, label, state, wrong_root));
+            }
+        }
+        // All other labels cost something, unless a root has to be made up; only when nothing is free do they have to be
+        // visited.
+        if cheapest.loss() > self.now() + wrong_root || wrong_root > 0 && state.n_open == 0 {
+            for label in (0..system.labels.len()).map(LabelId::new) {
+                let id = system.encode(Action::Open(label));
+                if legal.contains(id) {
+                    cheapest.offer(id, self.after_open(system, left, label, state, wrong_root));
+                }
+            }
+        }
+    }
+
+    fn advance(&mut self, system: &InOrder, forest: &Forest, state: &State, action: ActionId) {
+        let (top, next) = (top_item(forest, state), state.next.index() as u32);
+        match system.decode(action) {
+            Action::Shift => {
+                if let Some(left) = top {
+                    self.kill(left);
+                }
+                for k in self.by_end[next as usize]..self.by_end[next as usize + 1] {
+                    let i = self.ends[k as usize] as usize;
+                    let Entry { left, count, .. } = self.gold[i];
+                    if count == 0 || self.alive[left as usize] == 0 {
+                        continue;
+                    }
+                    self.gold[i].count = 0;
+                    self.alive[left as usize] -= count;
+                    self.n_lost += count;
+                    if let Some(opened) = self.open[left as usize] {
+                        let is_good = self.is_good(left, opened.label, next + 1);
+                        self.n_bad = self.n_bad + u32::from(!is_good) - u32::from(!opened.is_good);
+                        self.open[left as usize] = Some(Opened { is_good, ..opened });
+                    }
+                }
+            }
+            Action::Open(label) => {
+                let left = top.expect("NT is legal only above an item");
+                if system.places.is_root_only(label) {
+                    self.n_lost += self.lost_below_root(label);
+                    let end = self.open.len() as u32 - 1;
+                    let mut alive = 0;
+                    for i in self.by_start[0]..self.by_start[1] {
+                        let entry = &mut self.gold[i as usize];
+                        entry.count *= u32::from((entry.right, entry.label) == (end, label));
+                        alive += entry.count;
+                    }
+                    self.alive[0] = alive;
+                }
+                let is_good = self.is_good(left, label, next);
+                self.n_bad += u32::from(!is_good);
+                self.open[left as usize] = Some(Opened { label, is_good });
+                self.open_starts.push(left);
+            }
+            Action::Reduce => {
+                let left = self.open_starts.pop().expect("RE is legal only with an opening");
+                let opened = self.open[left as usize].take().expect("an opening stands at its start");
+                self.n_bad -= u32::from(!opened.is_good);
+                if let Some(top) = top {
+                    self.kill(top);
+                }
+                match self.position(opened.label, left, next) {
+                    Some(i) => {
+                        self.gold[i].count -= 1;
+                        self.alive[left as usize] -= 1;
+                    }
+                    None => self.n_wrong += 1,
+                }
+            }
+            Action::Finish => self.kill(0),
+        }
+    }
+}

@@ -1,0 +1,470 @@
+//! The exact dynamic oracle of the top-down system.
+
+use crate::forest::Forest;
+use crate::ids::{ActionId, LabelId};
+use crate::oracle::{Cheapest, Oracle};
+use crate::system::{ActionSet, TransitionSystem, Underivable};
+use crate::systems::gold;
+use crate::systems::top_down::{Action, State, TopDown};
+use crate::tree::ConstituentTree;
+
+/// The exact dynamic oracle: a dynamic programme over the openings, kept up to date step by step.
+///
+/// Every opening will end somewhere: the bottommost at the end of the sentence, the others no later than those below
+/// them, and at or behind b0 (behind it, if an opening on top still waits for its first word). The loss is that of
+/// the best choice of ends. Two facts make it cheap:
+/// - The gold constituents that started before b0 and have not ended all contain the word before b0, so they are
+///   nested: those that start earlier end no earlier. The choice for one start therefore never restricts that for
+///   another, and the loss is a sum over starts. For one start it is a longest common subsequence of the openings
+///   there (bottom to top) and the gold constituents (largest first; those over one span in any order).
+/// - An opening that matches nothing can end where the one below it ends, so it costs itself and nothing else.
+///
+/// Openings at b0 are different: gold constituents there that are not open yet can still be opened on top of them,
+/// unless they are larger than where the topmost opening will end.
+///
+/// If the gold root has a label that was seen only at roots, it is lost once something else is opened first.
+///
+/// That holds without a limit on openings in a row. A limit of a treebank's own makes a difference only where more
+/// was opened than any gold tree opens; there `optimal` still gives the legal actions of least loss by this count.
+#[derive(Clone, Debug)]
+pub struct DynamicOracle {
+    /// Gold constituents that start at one place and end at one place; by start, then the largest first.
+    groups: Vec<Group>,
+    /// The labels of each group, equal ones counted together.
+    members: Vec<Member>,
+    /// The groups of one start, as ranges of `groups`.
+    by_start: Vec<u32>,
+    /// The groups of one end, as ranges of `ends`, which holds places in `groups`.
+    by_end: Vec<u32>,
+    ends: Vec<u32>,
+    /// How many groups of a start do not end before b0.
+    alive: Vec<u32>,
+    /// The openings, from the bottom of the stack.
+    openings: Vec<Opened>,
+    /// For every opening, the most matches between the openings at its start up to itself and the first 0, 1, 2, ..
+    /// groups there.
+    rows: Vec<u32>,
+    /// The topmost opening of a start, by its number in `openings` plus one; 0 is none.
+    top_at: Vec<u32>,
+    /// The member that is the gold root, if its label can only be the first to be opened.
+    root: Option<u32>,
+    /// Built constituents that are not gold, and the gold root if it can no longer be opened.
+    n_wrong: u32,
+    /// Gold constituents that start before b0 and were not built.
+    n_missing: u32,
+    /// Matches at all starts before b0, with gold that ends at b0 or later.
+    n_matched: u32,
+    /// The same with gold that ends later than b0.
+    n_matched_later: u32,
+    /// Labels used up so far by one block; scratch.
+    used: Vec<(LabelId, u32)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    left: u32,
+    right: u32,
+    members: (u32, u32),
+    /// Members that were not built yet.
+    size: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    label: LabelId,
+    /// How many such constituents were not built yet.
+    count: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Opened {
+    label: LabelId,
+    left: u32,
+    /// Where its row begins.
+    row: u32,
+}
+
+impl DynamicOracle {
+    /// The groups of a start, as a range.
+    fn groups_at(&self, left: u32) -> std::ops::Range<usize> {
+        self.by_start[left as usize] as usize..self.by_start[left as usize + 1] as usize
+    }
+
+    fn members(&self, group: &Group) -> &[Member] {
+        &self.members[group.members.0 as usize..group.members.1 as usize]
+    }
+
+    /// The openings of a start, as a range: they stand together.
+    fn openings_at(&self, left: u32) -> std::ops::Range<usize> {
+        let end = self.top_at[left as usize] as usize;
+        let count = self.openings[..end].iter().rev().take_while(|opened| opened.left == left).count();
+        end - count..end
+    }
+
+    /// The most matches at a start between its openings and its first `n_groups` groups.
+    fn matches(&self, left: u32, n_groups: u32) -> u32 {
+        match self.top_at[left as usize] {
+            0 => 0,
+            top => self.rows[(self.openings[top as usize - 1].row + n_groups) as usize],
+        }
+    }
+
+    /// How many groups of a start end later than `right`, given that none alive ends before it.
+    fn alive_behind(&self, left: u32, right: u32) -> u32 {
+        let alive = self.alive[left as usize];
+        let last = self.groups_at(left).start + alive as usize;
+        alive - u32::from(alive > 0 && self.groups[last - 1].right == right)
+    }
+
+    /// The best of `weight * (matches of some openings with the groups before) + matches of the rest with the group`,
+    /// where the openings are those numbered `range` and then `extra`, and `without` was just taken out of the group.
+    fn best_block(
+        &self,
+        used: &mut Vec<(LabelId, u32)>,
+        range: std::ops::Range<usize>,
+        extra: Option<LabelId>,
+        group: usize,
+        without: Option<LabelId>,
+        weight: u32,
+    ) -> u32 {
+        let group_data = &self.groups[group];
+        let members = self.members(group_data);
+        let size = group_data.size - u32::from(without.is_some());
+        let column = group as u32 - self.by_start[group_data.left as usize];
+        used.clear();
+        used.extend(without.map(|label| (label, 1)));
+        let mut matched = 0;
+        let mut take = |label: LabelId| {
+            let available = members.iter().find(|m| m.label == label).map_or(0, |m| m.count);
+            let slot = match used.iter().position(|&(known, _)| known == label) {
+                Some(slot) => slot,
+                None => {
+                    used.push((label, 0));
+                    used.len() - 1
+                }
+            };
+            if used[slot].1 < available {
+                used[slot].1 += 1;
+                matched += 1;
+            }
+            matched
+        };
+        let before = |i: usize| {
+            if i > range.start { self.rows[(self.openings[i - 1].row + column) as usize] } else { 0 }
+        };
+        // The bottommost opening ends with the sentence, so it matches nothing smaller.
+        let may_match = |opening: usize| opening > 0 || column == 0;
+        let mut matched = extra.filter(|_| may_match(range.end)).map_or(0, &mut take);
+        let mut best = weight * before(range.end) + matched;
+        for i in range.clone().rev() {
+            // More openings in this block can only help while the group has room, and leave less for those before.
+            if matched == size {
+                break;
+            }
+            if may_match(i) {
+                matched = take(self.openings[i].label);
+            }
+            best = best.max(weight * before(i) + matched);
+        }
+        best
+    }
+
+    /// What the openings at b0, and `extra` on top of them, cost: themselves if they match nothing, and the gold
+    /// constituents at b0 that are larger than where the topmost of them ends, if they are not open.
+    fn fresh_cost(&self, used: &mut Vec<(LabelId, u32)>, next: u32, extra: Option<LabelId>) -> u32 {
+        let range = self.openings_at(next);
+        let n_openings = range.len() as u32 + u32::from(extra.is_some());
+        let (mut best, mut larger) = (n_openings, 0);
+        for group in self.groups_at(next) {
+            // Everything open matched and counted twice would not make up for what is larger.
+            if larger >= 2 * n_openings {
+                break;
+            }
+            let matched = self.best_block(used, range.clone(), extra, group, None, 2);
+            best = best.min((n_openings + larger).saturating_sub(matched));
+            larger += self.groups[group].size;
+        }
+        best
+    }
+
+    /// The number of openings in front of b0.
+    fn n_old(&self, next: u32) -> u32 {
+        (self.openings.len() - self.openings_at(next).len()) as u32
+    }
+
+    /// Can the gold root no longer be opened once `label` is the first?
+    fn loses_root(&self, state: &State, label: LabelId) -> bool {
+        state.n_open == 0 && self.root.is_some_and(|root| self.members[root as usize].label != label)
+    }
+
+    /// Takes the gold root out of what can be built. It is a member of the first group: no other starts earlier, or
+    /// there ends later.
+    fn lose_root(&mut self) {
+        let root = self.root.expect("asked before") as usize;
+        self.members[root].count -= 1;
+        self.groups[0].size -= 1;
+        self.n_wrong += 1;
+    }
+
+    /// Puts it back.
+    fn regain_root(&mut self) {
+        let root = self.root.expect("asked before") as usize;
+        self.members[root].count += 1;
+        self.groups[0].size += 1;
+        self.n_wrong -= 1;
+    }
+
+    fn loss_here(&self, used: &mut Vec<(LabelId, u32)>, state: &State) -> u32 {
+        let next = state.next.index() as u32;
+        if state.n_fresh == 0 {
+            return self.n_wrong + self.n_missing + self.openings.len() as u32 - 2 * self.n_matched;
+        }
+        self.before_fresh(next) + self.fresh_cost(used, next, None)
+    }
+
+    /// The loss apart from what starts at b0, when something was opened there.
+    fn before_fresh(&self, next: u32) -> u32 {
+        self.n_wrong + self.n_missing + self.n_old(next) - 2 * self.n_matched_later
+    }
+
+    fn after_shift(&self, next: u32) -> u32 {
+        let n_gold: u32 = self.groups_at(next).map(|group| self.groups[group].size).sum();
+        let matched = self.n_matched_later + self.matches(next, self.alive[next as usize]);
+        self.n_wrong + self.n_missing + n_gold + self.openings.len() as u32 - 2 * matched
+    }
+
+    /// The gold group and member that closing the topmost opening at b0 builds.
+    fn built(&self, next: u32) -> Option<(usize, usize)> {
+        let top = *self.openings.last().expect("RE is legal only with an opening");
+        let alive = self.alive[top.left as usize] as usize;
+        let group = (self.by_start[top.left as usize] as usize + alive).checked_sub(1)?;
+        let data = &self.groups[group];
+        if alive == 0 || data.right != next {
+            return None;
+        }
+        let place = self.members(data).iter().position(|m| m.label == top.label && m.count > 0)?;
+        Some((group, data.members.0 as usize + place))
+    }
+
+    fn after_reduce(&self, used: &mut Vec<(LabelId, u32)>, next: u32) -> u32 {
+        let top = *self.openings.last().expect("RE is legal only with an opening");
+        let alive = self.alive[top.left as usize];
+        let range = self.openings_at(top.left);
+        let below = range.start..range.end - 1;
+        let (gold, matched) = match self.built(next) {
+            Some((group, _)) => (1, self.best_block(used, below, None, group, Some(top.label), 1)),
+            None if below.is_empty() => (0, 0),
+            None => (0, self.rows[(self.openings[below.end - 1].row + alive) as usize]),
+        };
+        let all_matched = self.n_matched - self.matches(top.left, alive) + matched;
+        self.n_wrong + (1 - gold) + self.n_missing - gold + self.openings.len() as u32 - 1 - 2 * all_matched
+    }
+
+    /// Fills in one place of an opening's row.
+    fn fill(&mut self, opening: usize, group: usize) {
+        let Opened { left, row, .. } = self.openings[opening];
+        let start = self.openings[..opening].iter().rev().take_while(|below| below.left == left).count();
+        let mut used = std::mem::take(&mut self.used);
+        let value = self.best_block(&mut used, opening - start..opening + 1, None, group, None, 1);
+        self.used = used;
+        let place = row as usize + group - self.by_start[left as usize] as usize + 1;
+        self.rows[place] = value;
+    }
+}
+
+impl Oracle<TopDown> for DynamicOracle {
+    fn for_gold(system: &TopDown, gold: &ConstituentTree) -> Result<Self, Underivable> {
+        system.check(gold)?;
+        let mut constituents = gold::constituents(&system.labels, gold)?;
+        constituents.sort_unstable_by_key(|g| (g.left, std::cmp::Reverse(g.right), g.label));
+        let n = gold.n_tokens();
+        let root_label = system.labels.id(&gold.node(gold.root()).label)?;
+        let (mut groups, mut members) = (Vec::<Group>::new(), Vec::<Member>::new());
+        for g in constituents {
+            let is_new = groups.last().is_none_or(|last| (last.left, last.right) != (g.left, g.right));
+            if is_new {
+                let start = members.len() as u32;
+                groups.push(Group { left: g.left, right: g.right, members: (start, start), size: 0 });
+            }
+            let group = groups.last_mut().expect("just pushed");
+            match members.last_mut().filter(|last| !is_new && last.label == g.label) {
+                Some(last) => last.count += 1,
+                None => members.push(Member { label: g.label, count: 1 }),
+            }
+            group.size += 1;
+            group.members.1 = members.len() as u32;
+        }
+        let mut ends: Vec<u32> = (0..groups.len() as u32).collect();
+        ends.sort_by_key(|&i| groups[i as usize].right);
+        let root_only = system.places.is_root_only(root_label);
+        let root = members.iter().position(|member| root_only && member.label == root_label);
+        let by_start = gold::starts(groups.iter().map(|group| group.left), n + 1);
+        Ok(DynamicOracle {
+            by_end: gold::starts(groups.iter().map(|group| group.right), n + 1),
+            ends,
+            alive: by_start.windows(2).map(|pair| pair[1] - pair[0]).collect(),
+            by_start,
+            groups,
+            members,
+            openings: Vec::new(),
+            rows: Vec::new(),
+            top_at: vec![0; n + 1],
+            root: root.map(|root| root as u32),
+            n_wrong: 0,
+            n_missing: 0,
+            n_matched: 0,
+            n_matched_later: 0,
+            used: Vec::new(),
+        })
+    }
+
+    fn loss(&mut self, _system: &TopDown, _forest: &Forest, state: &State) -> Option<u32> {
+        let mut used = std::mem::take(&mut self.used);
+        let loss = self.loss_here(&mut used, state);
+        self.used = used;
+        Some(loss)
+    }
+
+    fn loss_after(
+        &mut self,
+        system: &TopDown,
+        _forest: &mut Forest,
+        state: &State,
+        action: ActionId,
+    ) -> Option<u32> {
+        let next = state.next.index() as u32;
+        let mut used = std::mem::take(&mut self.used);
+        let loss = match system.decode(action) {
+            Action::Shift => self.after_shift(next),
+            Action::Open(label) => {
+                let loses_root = self.loses_root(state, label);
+                if loses_root {
+                    self.lose_root();
+                }
+                let loss = self.before_fresh(next) + self.fresh_cost(&mut used, next, Some(label));
+                if loses_root {
+                    self.regain_root();
+                }
+                loss
+            }
+            Action::Reduce => self.after_reduce(&mut used, next),
+        };
+        self.used = used;
+        Some(loss)
+    }
+
+    fn optimal(
+        &mut self,
+        system: &TopDown,
+        forest: &mut Forest,
+        state: &State,
+        legal: &ActionSet,
+        out: &mut ActionSet,
+    ) {
+        let next = state.next.index() as u32;
+        let mut cheapest = Cheapest::new(out, system.n_actions());
+        for action in [Action::Shift, Action::Reduce] {
+            let id = system.encode(action);
+            if legal.contains(id) {
+                let loss = self.loss_after(system, forest, state, id).expect("defined everywhere");
+                cheapest.offer(id, loss);
+            }
+        }
+        if (next as usize) >= forest.n_tokens() {
+            return;
+        }
+        if state.n_open == 0 && self.root.is_some() {
+            for label in (0..system.labels.len()).map(LabelId::new) {
+                let id = system.encode(Action::Open(label));
+                if legal.contains(id) {
+                    let loss = self.loss_after(system, forest, state, id).expect("defined everywhere");
+                    cheapest.offer(id, loss);
+                }
+            }
+            return;
+        }
+        // An opening that no gold constituent at b0 answers costs 1, beside what it costs to open there at all.
+        let mut used = std::mem::take(&mut self.used);
+        let wrong = self.before_fresh(next) + 1 + self.fresh_cost(&mut used, next, None);
+        for group in self.groups_at(next) {
+            for member in self.members(&self.groups[group]) {
+                let id = system.encode(Action::Open(member.label));
+                if legal.contains(id) {
+                    let cost = self.fresh_cost(&mut used, next, Some(member.label));
+                    cheapest.offer(id, self.before_fresh(next) + cost);
+                }
+            }
+        }
+        if cheapest.loss() >= wrong {
+            for label in (0..system.labels.len()).map(LabelId::new) {
+                let id = system.encode(Action::Open(label));
+                let is_gold =
+                    |group: usize| self.members(&self.groups[group]).iter().any(|m| m.label == label);
+                if legal.contains(id) && !self.groups_at(next).any(is_gold) {
+                    cheapest.offer(id, wrong);
+                }
+            }
+        }
+        self.used = used;
+    }
+
+    fn advance(&mut self, system: &TopDown, _forest: &Forest, state: &State, action: ActionId) {
+        let next = state.next.index() as u32;
+        match system.decode(action) {
+            Action::Shift => {
+                self.n_missing += self.groups_at(next).map(|group| self.groups[group].size).sum::<u32>();
+                self.n_matched = self.n_matched_later + self.matches(next, self.alive[next as usize]);
+                let ending = |end: u32, by_end: &[u32]| {
+                    by_end[end as usize] as usize..by_end[end as usize + 1] as usize
+                };
+                for k in ending(next, &self.by_end) {
+                    self.alive[self.groups[self.ends[k] as usize].left as usize] -= 1;
+                }
+                self.n_matched_later = self.n_matched;
+                for k in ending(next + 1, &self.by_end) {
+                    let left = self.groups[self.ends[k] as usize].left;
+                    let alive = self.alive[left as usize];
+                    self.n_matched_later -= self.matches(left, alive) - self.matches(left, alive - 1);
+                }
+            }
+            Action::Open(label) => {
+                if self.loses_root(state, label) {
+                    self.lose_root();
+                }
+                let row = self.rows.len() as u32;
+                let opening = self.openings.len();
+                self.openings.push(Opened { label, left: next, row });
+                self.top_at[next as usize] = opening as u32 + 1;
+                let groups = self.groups_at(next);
+                self.rows.resize(self.rows.len() + groups.len() + 1, 0);
+                groups.for_each(|group| self.fill(opening, group));
+            }
+            Action::Reduce => {
+                let built = self.built(next);
+                let Opened { left, row, .. } =
+                    *self.openings.last().expect("RE is legal only with an opening");
+                // This start is taken out of the sums, changed, and put back.
+                let (alive, later) = (self.alive[left as usize], self.alive_behind(left, next));
+                self.n_matched -= self.matches(left, alive);
+                self.n_matched_later -= self.matches(left, later);
+                self.openings.pop();
+                self.rows.truncate(row as usize);
+                let same = self.openings.last().is_some_and(|below| below.left == left);
+                self.top_at[left as usize] = if same { self.openings.len() as u32 } else { 0 };
+                match built {
+                    Some((group, member)) => {
+                        self.groups[group].size -= 1;
+                        self.members[member].count -= 1;
+                        self.n_missing -= 1;
+                        for opening in self.openings_at(left) {
+                            self.fill(opening, group);
+                        }
+                    }
+                    None => self.n_wrong += 1,
+                }
+                self.n_matched += self.matches(left, alive);
+                self.n_matched_later += self.matches(left, later);
+            }
+        }
+    }
+}
