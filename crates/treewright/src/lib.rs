@@ -31,6 +31,7 @@ mod map;
 pub mod model;
 pub mod oracle;
 pub mod parser;
+mod part_table;
 pub mod pipeline;
 pub mod rng;
 pub mod score;

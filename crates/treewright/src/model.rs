@@ -2,15 +2,17 @@
 //!
 //! ```text
 //! 0   8 bytes   "TREEWRT\n"
-//! 8   u32       version (3; 2 is the same without single weights in buckets)
+//! 8   u32       version (4)
 //! 12  u32       length of the header
 //! 16  u64       length of the weights, in 32-bit words
-//! 24  u32       CRC-32 of header and weights
+//! 24  u32       CRC-32 of everything else, from the first byte to the last
 //! 28  u32       0
 //! 32            header, JSON
 //!     zeros up to a multiple of 64
 //!     weights, 32-bit little-endian words, to the end of the file
 //! ```
+//!
+//! In versions 2 and 3 the checksum covers only header and weights; version 2 has no single weights in buckets.
 
 use std::io::Write;
 use std::path::Path;
@@ -28,9 +30,10 @@ use crate::system::{Registered, SystemTag, SystemVisitor};
 use crate::train::TrainConfig;
 
 pub(crate) const MAGIC: &[u8; 8] = b"TREEWRT\n";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const OLDEST_VERSION: u32 = 2;
 const PREFIX: usize = 32;
+const CHECKSUM_AT: usize = 24;
 const ALIGNMENT: usize = 64;
 
 /// A model of a known system. Cloning one shares its tables.
@@ -192,17 +195,18 @@ impl Model {
         let words = self.0.weights().words();
         let mut bytes = Vec::with_capacity(words.len() * 4);
         words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
-        let mut checksum = crc32fast::Hasher::new();
-        checksum.update(&header);
-        checksum.update(&bytes);
-        out.write_all(MAGIC)?;
-        out.write_all(&VERSION.to_le_bytes())?;
-        out.write_all(&(header.len() as u32).to_le_bytes())?;
-        out.write_all(&(words.len() as u64).to_le_bytes())?;
-        out.write_all(&checksum.finalize().to_le_bytes())?;
-        out.write_all(&[0; 4])?;
-        out.write_all(&header)?;
-        out.write_all(&vec![0; weights_start(header.len()) - PREFIX - header.len()])?;
+        let start = weights_start(header.len());
+        let mut front = Vec::with_capacity(start);
+        front.extend(MAGIC);
+        front.extend(VERSION.to_le_bytes());
+        front.extend((header.len() as u32).to_le_bytes());
+        front.extend((words.len() as u64).to_le_bytes());
+        front.extend([0; PREFIX - CHECKSUM_AT]);
+        front.extend(header);
+        front.resize(start, 0);
+        let checksum = checksum(&front, &bytes);
+        front[CHECKSUM_AT..CHECKSUM_AT + 4].copy_from_slice(&checksum.to_le_bytes());
+        out.write_all(&front)?;
         out.write_all(&bytes)?;
         Ok(())
     }
@@ -264,10 +268,11 @@ impl Model {
             }));
         }
         let header = &bytes[PREFIX..PREFIX + header_len];
-        let mut checksum = crc32fast::Hasher::new();
-        checksum.update(header);
-        checksum.update(&bytes[start..]);
-        if checksum.finalize() != number(24) {
+        let checksum = match version {
+            ..VERSION => old_checksum(header, &bytes[start..]),
+            _ => checksum(&bytes[..start], &bytes[start..]),
+        };
+        if checksum != number(CHECKSUM_AT) {
             return Err(bad("the model is damaged: its checksum does not match".to_owned()));
         }
         let header =
@@ -307,4 +312,21 @@ impl Model {
 /// Where the weights begin: aligned, so that they can be used where they lie.
 fn weights_start(header_len: usize) -> usize {
     (PREFIX + header_len).next_multiple_of(ALIGNMENT)
+}
+
+/// The checksum of a file, without the place where it stands itself: of what comes before the weights, and of these.
+fn checksum(front: &[u8], weights: &[u8]) -> u32 {
+    let mut checksum = crc32fast::Hasher::new();
+    checksum.update(&front[..CHECKSUM_AT]);
+    checksum.update(&front[CHECKSUM_AT + 4..]);
+    checksum.update(weights);
+    checksum.finalize()
+}
+
+/// The same for files before version 4.
+fn old_checksum(header: &[u8], weights: &[u8]) -> u32 {
+    let mut checksum = crc32fast::Hasher::new();
+    checksum.update(header);
+    checksum.update(weights);
+    checksum.finalize()
 }

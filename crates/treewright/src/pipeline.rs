@@ -1,12 +1,6 @@
 //! From raw text to trees: a segmenter, taggers and parsers in one model file, each usable on its own.
 //!
-//! ```text
-//! 0   8 bytes   "TREEWPL\n"
-//! 8   u32       version (1)
-//! 12  u32       number of parts
-//! 16            for each part: u32 kind, u32 price of close calls (parsers; 0: none), u64 start, u64 length
-//!               the parts, each at a multiple of 64, with checksums of their own
-//! ```
+//! `part_table.rs` has the layout of the file.
 //!
 //! A tagger belongs to the parsers behind it, up to the next tagger: parsers of one file may want different tags. A
 //! file with a lone parser, as training writes it, is a pipeline of one part. Parts are read when they are asked for.
@@ -21,19 +15,12 @@ use crate::features::Vocabulary;
 use crate::map::{Bytes, Stretch};
 use crate::model::{self, Model};
 use crate::parser::{Parser, ScoredTree, Search, TreeKind, Worker};
+use crate::part_table::{self, PartEntry};
 use crate::segment::{Segmenter, penn_escape, penn_unescape};
 use crate::sentence::{Sentence, Str};
 use crate::tag::{Tagger, TaggerWorker};
 use crate::tagset::{Fit, UnknownTags};
 use crate::tree::Tree;
-
-const MAGIC: &[u8; 8] = b"TREEWPL\n";
-const VERSION: u32 = 1;
-const PREFIX: usize = 16;
-const ENTRY: usize = 24;
-const ALIGNMENT: usize = 64;
-/// No file has more parts; a larger number is damage.
-const MOST_PARTS: usize = 64;
 
 /// Does this file look like a model, gzipped or not? One that cannot be read does not.
 pub fn is_model(path: impl AsRef<Path>) -> bool {
@@ -47,7 +34,7 @@ pub fn is_model(path: impl AsRef<Path>) -> bool {
         }
         Ok(first)
     };
-    first_bytes().is_ok_and(|first| first == *MAGIC || first == *model::MAGIC)
+    first_bytes().is_ok_and(|first| first == *part_table::MAGIC || first == *model::MAGIC)
 }
 
 /// What a part of a pipeline is.
@@ -105,6 +92,11 @@ impl Part {
 impl Pipeline {
     /// Opens a model file (gzipped or not): a pipeline, or a parser alone.
     ///
+    /// A file that is not gzipped is mapped into memory, not read. Nobody may cut it short or overwrite it in place
+    /// while it is in use: the operating system ends a program that looks at a part of a mapped file that is gone
+    /// (SIGBUS). Replacing the file by another of the same name, as `train -o` does, is safe. For files that others may
+    /// write to, read them and call [`Pipeline::from_bytes`].
+    ///
     /// # Errors
     /// When the file cannot be read or is no model.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
@@ -140,35 +132,15 @@ impl Pipeline {
                 parts: vec![Part::new(PartKind::Parser(kind), file)],
             });
         }
-        if !bytes.starts_with(MAGIC) {
+        if !bytes.starts_with(part_table::MAGIC) {
             return Err(bad("this is not a treewright model"));
         }
-        let number = |at: usize| -> Option<u32> {
-            Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().expect("four bytes")))
+        let part = |PartEntry { kind, close_calls, range }| {
+            let kind = PartKind::ALL.get(kind as usize);
+            let kind = *kind.ok_or_else(|| bad("a part is of an unknown kind"))?;
+            Ok(Part { kind, bytes: Stretch { bytes: file.bytes.clone(), range }, close_calls })
         };
-        let long = |at: usize| Some(u64::from(number(at)?) | u64::from(number(at + 4)?) << 32);
-        let short = || bad("the model is cut short");
-        let version = number(8).ok_or_else(short)?;
-        if version != VERSION {
-            return Err(bad(&format!(
-                "the pipeline has version {version}; this program reads version {VERSION}"
-            )));
-        }
-        let n_parts = number(12).ok_or_else(short)? as usize;
-        if n_parts > MOST_PARTS {
-            return Err(bad("the table of parts is damaged"));
-        }
-        let mut parts = Vec::new();
-        for entry in 0..n_parts {
-            let at = PREFIX + entry * ENTRY;
-            let (kind, close_calls) =
-                (number(at).ok_or_else(short)? as usize, number(at + 4).ok_or_else(short)?);
-            let kind = *PartKind::ALL.get(kind).ok_or_else(|| bad("a part is of an unknown kind"))?;
-            let (start, length) = (long(at + 8).ok_or_else(short)?, long(at + 16).ok_or_else(short)?);
-            let end = start.checked_add(length).filter(|&end| end <= bytes.len() as u64).ok_or_else(short)?;
-            let range = start as usize..end as usize;
-            parts.push(Part { kind, bytes: Stretch { bytes: file.bytes.clone(), range }, close_calls });
-        }
+        let parts = part_table::read(bytes)?.into_iter().map(part).collect::<Result<Vec<Part>>>()?;
         Ok(Pipeline { name: name.to_owned(), parts })
     }
 
@@ -196,26 +168,13 @@ impl Pipeline {
     /// # Errors
     /// When the output fails.
     pub fn save(&self, out: &mut dyn Write) -> Result<()> {
-        out.write_all(MAGIC)?;
-        out.write_all(&VERSION.to_le_bytes())?;
-        out.write_all(&(self.parts.len() as u32).to_le_bytes())?;
-        let mut end = PREFIX + self.parts.len() * ENTRY;
-        for Part { kind, bytes, close_calls } in &self.parts {
-            let start = end.next_multiple_of(ALIGNMENT);
-            end = start + bytes.range.len();
-            let number = PartKind::ALL.iter().position(|other| other == kind).expect("every kind is there");
-            out.write_all(&(number as u32).to_le_bytes())?;
-            out.write_all(&close_calls.to_le_bytes())?;
-            out.write_all(&(start as u64).to_le_bytes())?;
-            out.write_all(&(bytes.range.len() as u64).to_le_bytes())?;
-        }
-        let mut end = PREFIX + self.parts.len() * ENTRY;
-        for part in &self.parts {
-            out.write_all(&vec![0; end.next_multiple_of(ALIGNMENT) - end])?;
-            out.write_all(part.bytes.get())?;
-            end = end.next_multiple_of(ALIGNMENT) + part.bytes.range.len();
-        }
-        Ok(())
+        let number =
+            |kind| PartKind::ALL.iter().position(|other| *other == kind).expect("every kind is there");
+        let entry = |part: &Part| (number(part.kind) as u32, part.close_calls);
+        let entries = self.parts.iter().map(entry).zip(self.parts.iter().map(|part| part.bytes.get()));
+        let parts: Vec<(u32, u32, &[u8])> =
+            entries.map(|((kind, close_calls), bytes)| (kind, close_calls, bytes)).collect();
+        part_table::write(&parts, out)
     }
 
     /// What is in it, with the sizes in bytes.
@@ -254,13 +213,23 @@ impl Pipeline {
         let load = || -> Result<Analyser> {
             let tagger = tagger.map(|part| Tagger::from_bytes(part.bytes.get())).transpose()?;
             let close_calls = parser.map_or(0, |at| self.parts[at].close_calls);
-            let parser =
-                parser.map(|at| Model::from_stretch(&self.parts[at].bytes).map(Parser::new)).transpose()?;
+            let parser = parser.map(|at| self.parser(at)).transpose()?;
             // Trees of Penn treebanks have their own way of writing brackets and quotes.
             let is_penn = parser.as_ref().is_some_and(|parser| parser.model.vocabulary().knows("-LRB-"));
             Ok(Analyser { tagger: tagger.map(Arc::new), parser, close_calls, is_penn })
         };
         load().map_err(|error| error.in_file(&self.name))
+    }
+
+    /// The parser that is this part.
+    fn parser(&self, at: usize) -> Result<Parser> {
+        let part = &self.parts[at];
+        let parser = Parser::new(Model::from_stretch(&part.bytes)?);
+        if PartKind::Parser(parser.kind()) != part.kind {
+            let message = format!("the table calls a part {}, but it is for {}", part.kind, parser.kind());
+            return Err(Error::new(Code::BadModel, 0, 0, message));
+        }
+        Ok(parser)
     }
 
     /// Sets the price of close calls of the first parser; 0: it is not asked.

@@ -1,5 +1,6 @@
 //! End-to-end tests of the library: one binary, one module per subject.
 
+mod model_files;
 mod pipeline;
 mod scorers;
 mod training;

@@ -187,19 +187,9 @@ fn damaged_models_are_refused() {
     check(&other, "version 9");
     other[8] = 1;
     check(&other, "version 1");
-    // The version before is read.
-    other[8] = 2;
-    Model::from_bytes(&other).expect("version 2");
+    other[8] = 4;
     other[20] = 1;
     check(&other, "more than this program reads");
-    // One flipped bit anywhere but in the padding is noticed; nothing panics.
-    for at in (0..bytes.len()).step_by(97) {
-        let mut flipped = bytes.clone();
-        flipped[at] ^= 4;
-        if let Err(error) = Model::from_bytes(&flipped) {
-            assert_eq!(error.code.as_str(), "TW801", "byte {at}: {error}");
-        }
-    }
     for at in [32, 40, bytes.len() - 3] {
         let mut flipped = bytes.clone();
         flipped[at] ^= 1;

@@ -1,0 +1,169 @@
+//! The table of parts at the beginning of a pipeline file.
+//!
+//! ```text
+//! 0   8 bytes   "TREEWPL\n"
+//! 8   u32       version (2)
+//! 12  u32       number of parts
+//! 16            for each part: u32 kind, u32 price of close calls (parsers; 0: none), u64 start, u64 length
+//!     u32       CRC-32 of all of the above
+//!               the parts, each at the next multiple of 64, with checksums of their own; zeros between them
+//! ```
+//!
+//! So every byte of a file is covered by a checksum, or must be zero.
+
+use std::io::Write;
+use std::ops::Range;
+
+use crate::error::{Code, Error, Result};
+
+pub(crate) const MAGIC: &[u8; 8] = b"TREEWPL\n";
+const VERSION: u32 = 2;
+const PREFIX: usize = 16;
+const ENTRY: usize = 24;
+const CHECKSUM: usize = 4;
+const ALIGNMENT: usize = 64;
+/// No file has more parts; a larger number is damage.
+const MAX_PARTS: usize = 64;
+
+/// One part of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PartEntry {
+    /// The number of its kind.
+    pub(crate) kind: u32,
+    /// The price of close calls.
+    pub(crate) close_calls: u32,
+    /// Where it lies.
+    pub(crate) range: Range<usize>,
+}
+
+fn bad(message: impl Into<String>) -> Error {
+    Error::new(Code::BadModel, 0, 0, message)
+}
+
+fn short() -> Error {
+    bad("the model is cut short")
+}
+
+/// Reads the table of a pipeline file, and checks everything that is not inside a part.
+///
+/// # Errors
+/// When the table is damaged or of another version.
+pub(crate) fn read(bytes: &[u8]) -> Result<Vec<PartEntry>> {
+    let number = |at: usize| -> Result<u32> {
+        let bytes = bytes.get(at..at + 4).ok_or_else(short)?;
+        Ok(u32::from_le_bytes(bytes.try_into().expect("four bytes")))
+    };
+    let long = |at: usize| -> Result<u64> { Ok(u64::from(number(at)?) | u64::from(number(at + 4)?) << 32) };
+    let version = number(8)?;
+    if !(OLD_VERSION..=VERSION).contains(&version) {
+        return Err(bad(format!("the pipeline has version {version}; this program reads version {VERSION}")));
+    }
+    let n_parts = number(12)? as usize;
+    if n_parts > MAX_PARTS {
+        return Err(bad("the table of parts is damaged"));
+    }
+    let table = PREFIX + n_parts * ENTRY;
+    let entry = |i: usize| -> Result<PartEntry> {
+        let at = PREFIX + i * ENTRY;
+        let (start, length) = (long(at + 8)?, long(at + 16)?);
+        let end = start.checked_add(length).filter(|&end| end <= bytes.len() as u64).ok_or_else(short)?;
+        let range = start as usize..end as usize;
+        Ok(PartEntry { kind: number(at)?, close_calls: number(at + 4)?, range })
+    };
+    if version == OLD_VERSION {
+        return (0..n_parts).map(entry).collect();
+    }
+    if number(table)? != crc32fast::hash(&bytes[..table]) {
+        return Err(bad("the table of parts is damaged: its checksum does not match"));
+    }
+    let parts = (0..n_parts).map(entry).collect::<Result<Vec<PartEntry>>>()?;
+    let mut end = table + CHECKSUM;
+    for part in &parts {
+        let gap = bytes.get(end..part.range.start).unwrap_or_default();
+        if part.range.start != end.next_multiple_of(ALIGNMENT) || gap.iter().any(|&byte| byte != 0) {
+            return Err(bad("the model is damaged: a part does not follow the one before it"));
+        }
+        end = part.range.end;
+    }
+    if end != bytes.len() {
+        return Err(bad(format!("the model should have {end} bytes but has {}", bytes.len())));
+    }
+    Ok(parts)
+}
+
+/// Files of version 1 have no checksum after the table, and their parts may lie anywhere.
+const OLD_VERSION: u32 = 1;
+
+/// Writes a pipeline file of parts given as kind, price of close calls and bytes.
+///
+/// # Errors
+/// When the output fails.
+pub(crate) fn write(parts: &[(u32, u32, &[u8])], out: &mut dyn Write) -> Result<()> {
+    let mut table = Vec::with_capacity(PREFIX + parts.len() * ENTRY);
+    table.extend(MAGIC);
+    table.extend(VERSION.to_le_bytes());
+    table.extend((parts.len() as u32).to_le_bytes());
+    let first = PREFIX + parts.len() * ENTRY + CHECKSUM;
+    let mut end = first;
+    for (kind, close_calls, bytes) in parts {
+        let start = end.next_multiple_of(ALIGNMENT);
+        end = start + bytes.len();
+        table.extend(kind.to_le_bytes());
+        table.extend(close_calls.to_le_bytes());
+        table.extend((start as u64).to_le_bytes());
+        table.extend((bytes.len() as u64).to_le_bytes());
+    }
+    out.write_all(&table)?;
+    out.write_all(&crc32fast::hash(&table).to_le_bytes())?;
+    let mut end = first;
+    for (_, _, bytes) in parts {
+        let start = end.next_multiple_of(ALIGNMENT);
+        out.write_all(&vec![0; start - end])?;
+        out.write_all(bytes)?;
+        end = start + bytes.len();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(parts: &[(u32, u32, &[u8])]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write(parts, &mut bytes).expect("memory");
+        bytes
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for parts in [&[][..], &[(1, 0, &b"tagger"[..]), (3, 20, b"parser"), (0, 0, b"")]] {
+            let bytes = file(parts);
+            let read = read(&bytes).expect("what was written");
+            let again: Vec<_> =
+                read.iter().map(|part| (part.kind, part.close_calls, &bytes[part.range.clone()])).collect();
+            assert_eq!(again, parts);
+        }
+    }
+
+    #[test]
+    fn every_change_outside_the_parts_is_found() {
+        let bytes = file(&[(1, 0, b"one part"), (2, 7, b"another"), (3, 0, b"a third")]);
+        let parts = read(&bytes).expect("what was written");
+        let outside = (0..bytes.len()).filter(|at| !parts.iter().any(|part| part.range.contains(at)));
+        for at in outside {
+            for bit in 0..8 {
+                let mut changed = bytes.clone();
+                changed[at] ^= 1 << bit;
+                // A version of 1 would be one of the old files, whose tables nothing protects.
+                let is_magic = at < MAGIC.len();
+                assert!(is_magic || read(&changed).is_err(), "byte {at}, bit {bit}");
+            }
+        }
+        for n in 0..bytes.len() {
+            assert!(read(&bytes[..n]).is_err(), "{n} bytes");
+        }
+        let longer = [&bytes[..], &[0]].concat();
+        assert!(read(&longer).is_err(), "a byte too many");
+    }
+}
