@@ -15,7 +15,8 @@ use crate::tree::{ParserTree, PseudoProjective, Tree, deprojectivize};
 pub struct Search {
     /// Items in the beam; 1 is greedy.
     pub beam: usize,
-    /// How many parses are wanted.
+    /// How many parses are wanted; there are never more than items in the beam. The search is the same whatever this is,
+    /// so the first parse is that of `k_best = 1`; a wider beam or a larger `keep` finds more alternatives.
     pub k_best: usize,
     /// Whoever is so far behind the best that of the winners for the development set only the rest, of hundred, ever
     /// was, leaves the beam. 100: nobody does, as in a model that was trained without a beam or development set.
@@ -60,6 +61,21 @@ pub struct ScoredTree {
     pub tree: Tree,
     /// The sum of its actions' scores; comparable within one sentence and model only.
     pub score: f64,
+}
+
+impl ScoredTree {
+    /// How likely each of these trees of one sentence is, if one of them is right: a softmax over their scores, which are
+    /// first divided by a tenth of the best tree's score per word. A linear model says nothing about probabilities, and
+    /// its scores have no unit; a tenth is what fits the treebanks of the shipped models on average. So this shows how
+    /// close the alternatives are, and is not calibrated for a model.
+    pub fn probabilities(trees: &[ScoredTree], n_words: usize) -> Vec<f64> {
+        let best = trees.iter().map(|tree| tree.score).fold(f64::NEG_INFINITY, f64::max);
+        // A model that scored everything 0 leaves all trees alike.
+        let temperature = (best.abs() / (10.0 * n_words.max(1) as f64)).max(f64::MIN_POSITIVE);
+        let weights: Vec<f64> = trees.iter().map(|tree| ((tree.score - best) / temperature).exp()).collect();
+        let total: f64 = weights.iter().sum();
+        weights.into_iter().map(|weight| weight / total).collect()
+    }
 }
 
 /// A trained parser: immutable, shared between threads. Scratch memory belongs to its workers.
@@ -181,18 +197,26 @@ impl<S: Registered> TypedWorker<S> {
 impl<S: Registered> ParseSentence for TypedWorker<S> {
     fn parse(&mut self, sentence: &Sentence, search: Search) -> Vec<ScoredTree> {
         let system = &*self.model.system;
-        let parses = if search.beam > 1 || search.k_best > 1 {
-            let width = search.beam.max(search.k_best);
-            // Of several parses all but the first would be missed.
-            let keep = if search.k_best > 1 { 100 } else { search.keep };
-            let beam = Beam { width, most_lag: self.model.most_lag(keep) };
-            beam.k_best_in(&mut self.beam, system, &mut self.scorer, sentence, search.k_best)
-        } else {
-            self.greedy.k_best(system, &mut self.scorer, sentence, 1)
-        };
-        let scored =
-            |parse: Parse<S::Tree>| ScoredTree { tree: self.restored(parse.tree), score: parse.score };
-        parses.into_iter().map(scored).collect()
+        if search.beam <= 1 {
+            let parse = self.greedy.decode(system, &mut self.scorer, sentence);
+            let scored =
+                |parse: Parse<S::Tree>| ScoredTree { tree: self.restored(parse.tree), score: parse.score };
+            return parse.map(scored).into_iter().collect();
+        }
+        let beam = Beam { width: search.beam, most_lag: self.model.most_lag(search.keep) };
+        beam.search_in(&mut self.beam, system, &mut self.scorer, sentence);
+        let mut trees: Vec<ScoredTree> = Vec::new();
+        for Parse { tree, score } in self.beam.parses(system) {
+            let tree = self.restored(tree);
+            // Different derivations, or trees for the system, may be one tree for the treebank.
+            if trees.iter().all(|other| other.tree != tree) {
+                trees.push(ScoredTree { tree, score });
+            }
+            if trees.len() == search.k_best {
+                break;
+            }
+        }
+        trees
     }
 
     fn parse_best(&mut self, sentence: &Sentence, search: Search) -> Option<Tree> {

@@ -15,10 +15,10 @@ use input::{Batch, Input, PortionRead, WithoutTags};
 use notices::Notices;
 use output::{Sink, Trees};
 use treewright::Result;
-use treewright::parser::{Search, TreeKind};
+use treewright::parser::{ScoredTree, Search, TreeKind};
 use treewright::pipeline::{AnalyserWorker, Tagging};
 use treewright::tagset::UnknownTags;
-use treewright::treebank::{self, Entry, Format};
+use treewright::treebank::{self, Entry, Format, ParseInfo};
 
 use crate::io::{Inputs, Output, ReadArgs, Skipping, say, usage};
 use crate::jobs::{self, Jobs};
@@ -83,8 +83,9 @@ pub struct ParseArgs {
     #[arg(long, conflicts_with = "retag")]
     keep_tags: bool,
 
-    /// Do not try the second tag of words for which the tagger could hardly decide: up to twice as fast, a little less
-    /// accurate (models that gained nothing from it in training never try)
+    /// Use only the tagger's best tags. Without this flag, where its two best tags are close, the sentence is parsed
+    /// with both and the better total score is kept: up to twice the time, a little more accurate (models that gain
+    /// nothing from it never do so)
     #[arg(long)]
     first_tags: bool,
 
@@ -92,18 +93,20 @@ pub struct ParseArgs {
     #[arg(long, value_enum)]
     decoder: Option<DecoderArg>,
 
-    /// Keep this many hypotheses; 1 is greedy [default: as trained]
-    #[arg(long)]
-    beam: Option<usize>,
+    /// Keep this many hypotheses, at most 4096; 1 is greedy [default: as trained]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_BEAM))]
+    beam: Option<u16>,
 
-    /// Drop hypotheses that are further behind than this many in hundred of the winners ever were on the development
-    /// set; 100 drops none. Less is faster [default: 95]
+    /// Prune hypotheses whose score gap to the best is larger than the gaps that this many percent of the eventual
+    /// winners had on the development set; 100 prunes nothing, a smaller number is faster [default: 95]
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=100))]
     keep: Option<u8>,
 
-    /// Write this many parses per sentence, best first, each with its score
-    #[arg(long, default_value_t = 1)]
-    k_best: usize,
+    /// Write up to this many different parses per sentence, best first, each with its score and its probability among
+    /// those written. The beam must be at least as wide; the first parse is the same as without this flag. A wider
+    /// --beam and --keep 100 find more
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MAX_BEAM))]
+    k_best: u16,
 
     /// Threads, at most four for each core; the output does not depend on it [default: all cores]
     #[arg(long, short)]
@@ -143,20 +146,35 @@ enum DecoderArg {
     Beam,
 }
 
+/// A wider beam is a mistake: its time and memory grow with its width, its accuracy does not.
+const MAX_BEAM: i64 = 4096;
+
 impl ParseArgs {
     fn search(&self, default: Search) -> Result<Search> {
+        let k_best = usize::from(self.k_best);
         let beam = match (self.decoder, self.beam) {
+            (Some(DecoderArg::Greedy), _) if k_best > 1 => {
+                return Err(usage("--decoder greedy finds one parse: leave it out, or leave --k-best out"));
+            }
             (Some(DecoderArg::Greedy), None | Some(1)) => 1,
             (Some(DecoderArg::Greedy), Some(_)) => {
                 return Err(usage("--decoder greedy has no beam: leave --beam out"));
             }
-            (_, Some(beam)) => beam.max(1),
+            (_, Some(beam)) => usize::from(beam),
             // A model trained greedily has no beam of its own.
             (Some(DecoderArg::Beam), None) => default.beam.max(4),
             (None, None) => default.beam,
         };
+        if k_best > beam {
+            let whose = match (self.beam, self.decoder) {
+                (None, None) => "the model's beam",
+                _ => "the beam",
+            };
+            let message = format!("--k-best {k_best} needs a beam of that width, and {whose} is {beam}");
+            return Err(usage(format!("{message}: add --beam {k_best} or more")));
+        }
         let keep = self.keep.map_or(default.keep, usize::from);
-        Ok(Search { beam, k_best: self.k_best.max(1), keep })
+        Ok(Search { beam, k_best, keep })
     }
 }
 
@@ -188,6 +206,7 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     let loading = started.elapsed().as_secs_f64();
     let search = analyser.parser.as_ref().map(|parser| args.search(parser.default_search())).transpose()?;
     let jobs = args.jobs.map_or_else(jobs::cores, |jobs| jobs.threads(args.read.quiet));
+    output::check(args, &pipeline, &analyser)?;
     let mut output = Output::create(args.output.as_deref())?;
     let mut sink = Sink::new(args, &analyser, &mut output)?;
     let mut totals = Totals::default();
@@ -199,6 +218,11 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
         (false, false) => Tagging::Missing,
     };
     let by_workers = sink.format_for_workers();
+    let said = match (args.k_best, sink.has_scores()) {
+        (2.., _) => Said::Rank,
+        (_, true) => Said::Score,
+        (_, false) => Said::Nothing,
+    };
     let worker = || {
         let close_calls = if args.first_tags { 0 } else { analyser.close_calls };
         let mut worker = analyser.worker(search, tagging).with_close_calls(close_calls);
@@ -215,7 +239,7 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
                 }
             };
             let started = Instant::now();
-            let parse = |entry| parse_entry(&mut worker, entry, args.k_best);
+            let parse = |entry| parse_entry(&mut worker, entry, said);
             let entries: Vec<Vec<Entry>> = entries.into_iter().map(parse).collect();
             let seconds = started.elapsed().as_secs_f64();
             let n_tokens = entries.iter().map(|entries| entries[0].sentence.len()).sum();
@@ -277,23 +301,46 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     Ok(skipping.into_inner().report())
 }
 
+/// What is to be said about each tree.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Said {
+    /// Nothing.
+    Nothing,
+    /// Its score.
+    Score,
+    /// Its score and its place among several.
+    Rank,
+}
+
 /// The entry with the parser's trees instead of its own: one entry per parse wanted.
-fn parse_entry(worker: &mut AnalyserWorker<'_>, mut entry: Entry, k_best: usize) -> Vec<Entry> {
-    if k_best <= 1 {
+fn parse_entry(worker: &mut AnalyserWorker<'_>, mut entry: Entry, said: Said) -> Vec<Entry> {
+    if said == Said::Nothing {
         let tree = worker.analyse(&mut entry.sentence);
         return vec![Entry { tree, ..entry }];
     }
-    let parses = worker.analyse_k_best(&mut entry.sentence).into_iter().enumerate();
-    let mut entries: Vec<Entry> = parses
-        .map(|(rank, scored)| {
-            let mut sentence = entry.sentence.clone();
-            sentence.comments.push(format!("# parse = {}", rank + 1).into());
-            sentence.comments.push(format!("# score = {}", scored.score).into());
-            Entry { sentence, tree: Some(scored.tree) }
-        })
-        .collect();
-    if entries.is_empty() {
-        entries.push(Entry { tree: None, ..entry });
+    let parses = worker.analyse_k_best(&mut entry.sentence);
+    if parses.is_empty() {
+        return vec![Entry { tree: None, ..entry }];
+    }
+    let probabilities = ScoredTree::probabilities(&parses, entry.sentence.len());
+    let told = |rank: usize, score: f64| match said {
+        Said::Rank => ParseInfo {
+            parse: Some(rank as u32 + 1),
+            score: Some(score),
+            // No more digits than mean anything.
+            probability: Some((probabilities[rank] * 1e6).round() / 1e6),
+            exact: Some(false),
+        },
+        _ => ParseInfo { score: Some(score), exact: Some(false), ..ParseInfo::default() },
+    };
+    let mut entries = Vec::with_capacity(parses.len());
+    for (rank, ScoredTree { tree, score }) in parses.into_iter().enumerate() {
+        let mut sentence = entry.sentence.clone();
+        // A document or paragraph starts once.
+        let starts = |comment: &str| comment.starts_with("# newdoc") || comment.starts_with("# newpar");
+        sentence.comments.retain(|comment| rank == 0 || !starts(comment));
+        sentence.comments.extend(told(rank, score).comments());
+        entries.push(Entry { sentence, tree: Some(tree) });
     }
     entries
 }
@@ -325,6 +372,7 @@ impl Totals {
                 "loading_seconds": loading,
                 "parsing_seconds": self.seconds,
                 "wall_seconds": wall,
+                "sentences_per_second": self.sentences as f64 / wall.max(1e-9),
                 "tokens_per_second": rate,
                 "tokens_per_parsing_second": self.tokens as f64 / self.seconds.max(1e-9),
             });

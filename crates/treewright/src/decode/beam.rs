@@ -77,6 +77,12 @@ impl<S: TransitionSystem> BeamSearch<S> {
         &self.items[self.level..]
     }
 
+    /// The parses of a search that is done, best first; trees are built as they are asked for.
+    pub fn parses<'a>(&'a self, system: &'a S) -> impl Iterator<Item = Parse<S::Tree>> + 'a {
+        let tree = |item: &Item<S::State>| system.tree(&self.forest, &item.state);
+        self.beam().iter().map(move |item| Parse { tree: tree(item), score: item.score })
+    }
+
     /// Are all items of the newest level final?
     pub fn is_done(&self, system: &S) -> bool {
         self.beam().iter().all(|item| system.is_final(&self.forest, &item.state))
@@ -179,18 +185,27 @@ impl Beam {
         sentence: &Sentence,
         k: usize,
     ) -> Vec<Parse<S::Tree>> {
+        self.search_in(search, system, scorer, sentence);
+        search.parses(system).take(k).collect()
+    }
+
+    /// Searches with scratch memory of the caller, where the parses are found afterwards.
+    pub fn search_in<S: TransitionSystem, M: Scorer + ?Sized>(
+        self,
+        search: &mut BeamSearch<S>,
+        system: &S,
+        scorer: &mut M,
+        sentence: &Sentence,
+    ) {
         if sentence.is_empty() {
-            return Vec::new();
+            search.items.clear();
+            search.level = 0;
+            return;
         }
         search.start(system, scorer, sentence);
         while !search.is_done(system) {
             search.step(system, scorer, self.width.max(1), self.most_lag);
         }
-        let parse = |item: &Item<S::State>| Parse {
-            tree: system.tree(&search.forest, &item.state),
-            score: item.score,
-        };
-        search.beam().iter().take(k).map(parse).collect()
     }
 }
 

@@ -146,7 +146,9 @@ impl Layout {
 
     /// The same drawing under another title; [`Layout::of`] takes the sentence's name.
     pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = visible(&title.into());
+        let title = title.into();
+        // An empty one is none; `visible` would show that something is empty.
+        self.title = if title.is_empty() { title } else { visible(&title) };
         self
     }
 

@@ -13,11 +13,14 @@
 //!
 //! The writer replaces `(` and `)` in words and labels by `-LRB-` and `-RRB-`; everything else is read back as it
 //! was, or refused: a discontinuous tree, an empty word, white space inside a word or label. Lemmas, features, edge
-//! labels, secondary edges, names and comments have no place in this format and are left out.
+//! labels, secondary edges, names and comments have no place in this format and are left out, but for what a parser says
+//! about a tree ([`super::ParseInfo`]), such as `# score = 12.5`: lines before the tree. The reader takes any line
+//! between trees that starts with `#` for a comment of the tree after it.
 
 use std::io::{Read, Write};
 
 use super::bracket_scan::{BracketReader, LeafStyle};
+use super::parse_info::is_parse_comment;
 use super::{Entry, ReadOptions, Reader, Writer};
 use crate::error::{Code, Error, Result};
 use crate::ids::{NodeId, TokenIdx};
@@ -91,10 +94,14 @@ pub(super) struct BracketText {
 }
 
 impl BracketText {
-    /// The line for one entry, with its end.
+    /// The line for one entry, with its end, after lines for what a parser says about it.
     pub(super) fn line(&mut self, entry: &Entry, with_index: bool) -> Result<&[u8]> {
         self.n_sentences += 1;
         self.line.clear();
+        for comment in entry.sentence.comments.iter().filter(|comment| is_parse_comment(comment)) {
+            self.line.extend_from_slice(comment.as_bytes());
+            self.line.push(b'\n');
+        }
         match &entry.tree {
             Some(Tree::Constituent(tree)) => self.tree(entry, tree, with_index),
             None if entry.sentence.is_empty() => {

@@ -107,6 +107,9 @@ pub(super) struct BracketReader<R, S> {
     /// The number of brackets to be closed in the rest of a damaged tree, which is to be skipped.
     damaged_depth: usize,
     n_sentences: usize,
+    /// Those before the tree at hand.
+    comments: Vec<Str>,
+    n_comment_bytes: usize,
     open: Vec<Open>,
     /// The number of brackets opened in the tree at hand, apart from those around a tag and a word.
     n_opened: usize,
@@ -126,6 +129,8 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
             resume: None,
             damaged_depth: 0,
             n_sentences: 0,
+            comments: Vec::new(),
+            n_comment_bytes: 0,
             open: Vec::new(),
             n_opened: 0,
             tree: HalfTree {
@@ -155,6 +160,8 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
         }
         self.open.clear();
         self.tree.clear();
+        self.comments.clear();
+        self.n_comment_bytes = 0;
         self.resume = None;
         if result.is_err() {
             self.known = self.known.later(&self.text, self.at);
@@ -208,6 +215,7 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
                 }
                 Some(b'(') => break,
                 Some(b' ' | b'\t' | b'\r' | b'\n') => self.at += 1,
+                Some(b'#') if self.starts_line(self.at) => self.comment()?,
                 Some(b')') => return Err(self.stray_bracket()),
                 Some(_) => return Err(self.stray_text()),
             }
@@ -249,6 +257,20 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
         let start = self.open.first().map_or(self.at, |bracket| bracket.start);
         let Place { line, column, .. } = self.known.later(&self.text, start);
         self.limit.error(line, column).in_sentence(self.n_sentences)
+    }
+
+    /// Takes a line between trees as a comment of the next tree.
+    fn comment(&mut self) -> Result<()> {
+        let length = self.text[self.at..].find('\n').unwrap_or(self.text.len() - self.at);
+        let line = &self.text[self.at..self.at + length];
+        self.comments.push(Str::new(line.trim_end_matches('\r')));
+        self.at += length;
+        self.n_comment_bytes += length;
+        let limit = self.limit;
+        if limit.is_exceeded_by_items(self.comments.len()) || limit.is_exceeded_by(self.n_comment_bytes) {
+            return Err(self.too_large().in_sentence(self.n_sentences + 1));
+        }
+        Ok(())
     }
 
     fn starts_line(&self, at: usize) -> bool {
@@ -357,7 +379,8 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
             return Err(self.error(Code::EmptyConstituent, empty, message));
         }
         let tree = self.tree.builder.finish().map_err(|error| self.bad_tree(&error, start))?;
-        let sentence = Sentence { tokens: self.tree.tokens(&self.text), ..Sentence::default() };
+        let (tokens, comments) = (self.tree.tokens(&self.text), std::mem::take(&mut self.comments));
+        let sentence = Sentence { tokens, comments, ..Sentence::default() };
         Ok(Entry { sentence, tree: Some(tree.into()) })
     }
 

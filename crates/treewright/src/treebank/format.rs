@@ -113,14 +113,30 @@ impl Format {
             }
             b'<' => None,
             b'{' => Some(Format::Json),
-            b'(' => Some(if has_indexed_leaf(bytes) { Format::Discbracket } else { Format::Ptb }),
+            b'(' => Some(brackets(bytes)),
             b'%' if bytes.starts_with(b"%%") => Some(Format::Export),
             b'#' if [&b"#FORMAT"[..], b"#BOS", b"#BOT"].iter().any(|word| bytes.starts_with(word)) => {
                 Some(Format::Export)
             }
+            // Several parses of a sentence, each with its number.
+            b'#' if bytes.starts_with(b"# parse = ") && tree_after_comments(bytes).is_some() => {
+                tree_after_comments(bytes)
+            }
             _ => detect_columns(bytes),
         }
     }
+}
+
+/// The format of brackets that follow after lines of comments.
+fn tree_after_comments(bytes: &[u8]) -> Option<Format> {
+    let mut lines = bytes.split_inclusive(|&byte| byte == b'\n');
+    let n_skipped: usize = lines.by_ref().take_while(|line| line[0] == b'#').map(<[u8]>::len).sum();
+    let rest = &bytes[n_skipped..];
+    (rest.first() == Some(&b'(')).then(|| brackets(rest))
+}
+
+fn brackets(bytes: &[u8]) -> Format {
+    if has_indexed_leaf(bytes) { Format::Discbracket } else { Format::Ptb }
 }
 
 /// Is the first leaf written as `index=word`?

@@ -13,7 +13,7 @@ use crate::ids::{NodeId, TokenIdx};
 use crate::sentence::{EmptyNode, Multiword, Sentence, Str, Token};
 use crate::tree::{Arc, Child, ConstituentTree, DependencyTree, Tree, TreeBuilder, TreeError};
 use crate::treebank::lines::{Limit, Lines, column, is_blank};
-use crate::treebank::{Entry, ReadOptions, Reader, Writer};
+use crate::treebank::{Entry, ParseInfo, ReadOptions, Reader, Writer};
 
 type Text<'a> = Cow<'a, str>;
 
@@ -25,6 +25,14 @@ struct Object<'a> {
     id: Text<'a>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     comments: Vec<Text<'a>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parse: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    score: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    probability: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exact: Option<bool>,
     tokens: Vec<Word<'a>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     multiwords: Vec<Range<'a>>,
@@ -203,10 +211,12 @@ type Problem = (Code, String);
 impl Object<'_> {
     fn into_entry(self) -> Result<Entry, Problem> {
         let n = self.tokens.len();
+        let Object { parse, score, probability, exact, .. } = self;
+        let info = ParseInfo { parse, score, probability, exact };
         let sentence = Sentence {
             id: self.id.into(),
             tokens: self.tokens.into_iter().map(Word::into_token).collect(),
-            comments: self.comments.into_iter().map(Str::from).collect(),
+            comments: self.comments.into_iter().map(Str::from).chain(info.comments()).collect(),
             multiwords: self
                 .multiwords
                 .into_iter()
@@ -247,9 +257,14 @@ impl Object<'_> {
             let message = "a tree that has not as many words as its sentence, which JSON cannot hold";
             return Err(Error::new(Code::Unwritable, 0, 0, message));
         }
+        let (comments, ParseInfo { parse, score, probability, exact }) = ParseInfo::split(&sentence.comments);
         Ok(Object {
             id: text(&sentence.id),
-            comments: sentence.comments.iter().map(text).collect(),
+            comments: comments.iter().map(text).collect(),
+            parse,
+            score,
+            probability,
+            exact,
             tokens: sentence.tokens.iter().map(Word::from_token).collect(),
             multiwords: sentence.multiwords.iter().map(Range::from_multiword).collect(),
             empty_nodes: sentence.empty_nodes.iter().map(Empty::from_node).collect(),

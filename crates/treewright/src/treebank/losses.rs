@@ -1,7 +1,8 @@
 //! What a format cannot hold of an entry, so that a conversion can say what it left out.
 
+use super::parse_info::is_parse_comment;
 use super::{Entry, Format};
-use crate::sentence::Token;
+use crate::sentence::{Str, Token};
 use crate::tree::Tree;
 
 impl Format {
@@ -29,7 +30,9 @@ impl Format {
         note((brackets || graphs) && any(|token| &token.misc), "MISC");
         note(!sentence.multiwords.is_empty(), "multiword tokens");
         note(!sentence.empty_nodes.is_empty(), "empty nodes");
-        note((brackets || self == Conllx) && !sentence.comments.is_empty(), "comments");
+        let has_place = |comment: &Str| brackets && is_parse_comment(comment);
+        let loses_comments = sentence.comments.iter().any(|comment| !has_place(comment));
+        note((brackets || self == Conllx) && loses_comments, "comments");
         if let Some(Tree::Constituent(tree)) = &entry.tree {
             note(brackets && tree.has_edges(), "edge labels");
             note(brackets && !tree.secondary_edges().is_empty(), "secondary edges");

@@ -32,6 +32,7 @@ mod gzip;
 mod json;
 pub mod lines;
 mod losses;
+mod parse_info;
 mod portions;
 #[cfg(test)]
 mod random;
@@ -49,6 +50,7 @@ pub use export::{ExportReader, ExportWriter};
 pub use format::Format;
 pub use json::{JsonReader, JsonWriter};
 pub use lines::Limit;
+pub use parse_info::ParseInfo;
 pub use portions::{Portion, Portions};
 pub use tigerxml::{TigerReader, TigerWriter};
 pub use tokens::{TokensReader, TokensWriter, tokenize};

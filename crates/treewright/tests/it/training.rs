@@ -163,9 +163,18 @@ fn the_model_knows_how_far_winners_lag() {
     // Those who come in where others left may win, so not all are the same.
     assert!(same(99) * 2 >= whole.len(), "of {} winners {} are left", whole.len(), same(99));
     assert!(same(0) < same(99), "without any lag the search is greedy");
-    // Who asks for several parses gets them.
-    let mut worker = parser.worker().with_search(Search { beam: 4, k_best: 4, keep: 0 });
-    assert_eq!(worker.parse_k_best(&new[0].sentence).len(), 4);
+    // The first of several parses is the one that a search for one finds, whatever is kept.
+    for keep in [0, 50, 95, 100] {
+        let mut worker = parser.worker().with_search(Search { beam: 4, k_best: 4, keep });
+        for (entry, tree) in new.iter().zip(trees(keep)) {
+            let parses = worker.parse_k_best(&entry.sentence);
+            assert_eq!(parses.first().map(|parse| parse.tree.clone()), tree, "{keep}");
+            let is_new = |i: usize| parses[..i].iter().all(|other| other.tree != parses[i].tree);
+            assert!((0..parses.len()).all(is_new), "all trees are different");
+        }
+    }
+    let mut worker = parser.worker().with_search(Search { beam: 4, k_best: 4, keep: 100 });
+    assert_eq!(worker.parse_k_best(&new[0].sentence).len(), 4, "nothing was pruned");
 }
 
 #[test]

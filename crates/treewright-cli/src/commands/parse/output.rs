@@ -1,16 +1,17 @@
 //! What `treewright parse` writes: treebanks, documents with their trees, drawings.
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 
 use serde_json::Value;
-use treewright::parser::Parser;
-use treewright::pipeline::Analyser;
+use treewright::parser::{Parser, TreeKind};
+use treewright::pipeline::{Analyser, PartKind, Pipeline};
 use treewright::treebank::{self, Entry, Format, WriteOptions, Writer};
 use treewright::{Code, Error, Result, draw};
 
 use super::ParseArgs;
 use super::input::Document;
-use crate::io::Output;
+use crate::io::{Output, usage};
 
 /// The trees of a batch.
 pub(super) enum Trees {
@@ -43,6 +44,69 @@ fn default_format(parser: Option<&Parser>) -> Format {
     }
 }
 
+/// Refuses an output in which the trees would be lost or could not be written, before anything is parsed.
+pub(super) fn check(args: &ParseArgs, pipeline: &Pipeline, analyser: &Analyser) -> Result<()> {
+    let path = args.output.as_deref().map_or("-".into(), |path| path.to_string_lossy());
+    let Some(kind) = analyser.parser.as_ref().map(Parser::kind) else { return Ok(()) };
+    let ending = Path::new(&*path).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let is_picture =
+        ["svg", "png", "pdf", "html", "tex"].iter().any(|picture| ending.eq_ignore_ascii_case(picture));
+    if args.to.is_none() && is_picture {
+        let message = format!(
+            "parse writes trees as text, and {path:?} would be a picture: parse to a treebank, then draw that with \
+             `treewright draw TREEBANK -o {path}`"
+        );
+        return Err(usage(message));
+    }
+    let Some(format) = given_format(args) else { return Ok(()) };
+    let (suggested, other) = match kind {
+        TreeKind::Dependencies => ("conllu", TreeKind::Constituents),
+        TreeKind::Constituents if default_format(analyser.parser.as_ref()) == Format::Ptb => {
+            ("ptb", TreeKind::Dependencies)
+        }
+        TreeKind::Constituents => ("discbracket", TreeKind::Dependencies),
+    };
+    if args.k_best > 1 && matches!(format, Format::Text | Format::Tokens | Format::Conllx) {
+        let message = format!("{format} has no place for the numbers and scores of several parses");
+        return Err(usage(format!("{message}: use --to {suggested} or --to json")));
+    }
+    match format {
+        Format::Text | Format::Tokens if args.to.is_none() => Err(usage(format!(
+            "by its name, {path:?} is a file of words alone ({format}), and the trees would be lost: add --to \
+             {suggested} for trees, or --to {format} for words"
+        ))),
+        Format::Text | Format::Tokens | Format::Json => Ok(()),
+        Format::Alpino => Err(usage(format!("alpino can be read but not written: use --to {suggested}"))),
+        _ if kind_of(format) == Some(kind) => Ok(()),
+        _ if pipeline.parts().any(|(part, _)| part == PartKind::Parser(other)) => Err(usage(format!(
+            "{format} holds {other}, and these trees are {kind}: add --as {other}, or use --to {suggested}"
+        ))),
+        _ => Err(usage(format!(
+            "{format} holds {other}, and this model's trees are {kind}: use --to {suggested}"
+        ))),
+    }
+}
+
+/// The format that the user names, or that the name of the output shows.
+fn given_format(args: &ParseArgs) -> Option<Format> {
+    // Documents are lines of text whatever their trees look like.
+    let is_of_documents = args.jsonl_field.is_some() || args.text_column.is_some();
+    let of_documents = |format: &Format| !is_of_documents || !matches!(format, Format::Text | Format::Tokens);
+    let by_name = || Format::from_path(&args.output.as_deref()?.to_string_lossy());
+    args.to.or_else(|| by_name().filter(of_documents))
+}
+
+/// What a format holds, if not everything.
+fn kind_of(format: Format) -> Option<TreeKind> {
+    match format {
+        Format::Conllu | Format::Conllx => Some(TreeKind::Dependencies),
+        Format::Ptb | Format::Discbracket | Format::Export | Format::Tigerxml | Format::Alpino => {
+            Some(TreeKind::Constituents)
+        }
+        Format::Json | Format::Text | Format::Tokens => None,
+    }
+}
+
 /// Where trees go.
 pub(super) enum Sink<'a> {
     /// A file that is a sequence of trees.
@@ -51,7 +115,10 @@ pub(super) enum Sink<'a> {
         format: Format,
         n_entries: usize,
     },
-    Treebank(Box<dyn Writer + 'a>),
+    Treebank {
+        writer: Box<dyn Writer + 'a>,
+        is_json: bool,
+    },
     Drawing {
         output: &'a mut Output,
         options: draw::TerminalOptions,
@@ -66,7 +133,7 @@ pub(super) enum Sink<'a> {
 impl<'a> Sink<'a> {
     pub(super) fn new(args: &ParseArgs, analyser: &Analyser, output: &'a mut Output) -> Result<Self> {
         let path = args.output.as_deref();
-        let given = args.to.or_else(|| Format::from_path(&path?.to_string_lossy()));
+        let given = given_format(args);
         let format = given.unwrap_or_else(|| default_format(analyser.parser.as_ref()));
         if args.jsonl_field.is_some() {
             return Ok(Sink::Documents { output, format: args.to.unwrap_or(format) });
@@ -91,14 +158,24 @@ impl<'a> Sink<'a> {
             return Ok(Sink::Sequence { output, format, n_entries: 0 });
         }
         let options = WriteOptions { tagged: args.read.tagged, ..WriteOptions::default() };
-        Ok(Sink::Treebank(treebank::writer(format, output, &options)?))
+        let is_json = format == Format::Json;
+        Ok(Sink::Treebank { writer: treebank::writer(format, output, &options)?, is_json })
+    }
+
+    /// Is there a place for the score of each tree?
+    pub(super) fn has_scores(&self) -> bool {
+        match self {
+            Sink::Sequence { format, .. } | Sink::Documents { format, .. } => *format == Format::Json,
+            Sink::Treebank { is_json, .. } => *is_json,
+            Sink::Drawing { .. } => false,
+        }
     }
 
     /// What the workers are to write trees as, if they are.
     pub(super) fn format_for_workers(&self) -> Option<Format> {
         match self {
             Sink::Sequence { format, .. } => Some(*format),
-            Sink::Treebank(_) | Sink::Drawing { .. } | Sink::Documents { .. } => None,
+            Sink::Treebank { .. } | Sink::Drawing { .. } | Sink::Documents { .. } => None,
         }
     }
 
@@ -113,12 +190,13 @@ impl<'a> Sink<'a> {
                 *n_entries += more;
                 Ok(())
             }
-            (Sink::Treebank(writer), Trees::Entries(entries, _)) => {
+            (Sink::Treebank { writer, .. }, Trees::Entries(entries, _)) => {
                 entries.iter().flatten().try_for_each(|entry| writer.write(entry))
             }
             (Sink::Drawing { output, options, n_drawn }, Trees::Entries(entries, _)) => {
                 for entry in entries.iter().flatten().filter(|entry| entry.tree.is_some()) {
-                    let layout = draw::Layout::of(entry, &draw::Options::default())?.with_title("");
+                    let title = title(entry);
+                    let layout = draw::Layout::of(entry, &draw::Options::default())?.with_title(title);
                     let separator = if *n_drawn > 0 { "\n" } else { "" };
                     write!(output, "{separator}{}", draw::terminal(&layout, options)?)?;
                     *n_drawn += 1;
@@ -137,9 +215,21 @@ impl<'a> Sink<'a> {
 
     pub(super) fn finish(&mut self) -> Result<()> {
         match self {
-            Sink::Treebank(writer) => writer.finish(),
+            Sink::Treebank { writer, .. } => writer.finish(),
             Sink::Sequence { .. } | Sink::Drawing { .. } | Sink::Documents { .. } => Ok(()),
         }
+    }
+}
+
+/// What stands above a drawing: which of several parses it is.
+fn title(entry: &Entry) -> String {
+    let comments = &entry.sentence.comments;
+    let value = |name: &str| comments.iter().rev().find_map(|c| c.strip_prefix("# ")?.strip_prefix(name));
+    match (value("parse = "), value("score = "), value("probability = ")) {
+        (Some(parse), Some(score), Some(probability)) => {
+            format!("parse {parse}, score {score}, probability {probability}")
+        }
+        _ => String::new(),
     }
 }
 
@@ -150,28 +240,30 @@ fn write_document(
     parsed: &[Vec<Entry>],
     document: Document,
 ) -> Result<()> {
-    let texts: Vec<String> = parsed
-        .iter()
-        .map(|entries| entries.iter().map(|entry| as_text(entry, format)).collect())
-        .collect::<Result<_>>()?;
     match document {
         Document::Json(mut object) => {
             let tree = |text: String| match format {
                 Format::Json => serde_json::from_str(&text).unwrap_or(Value::String(text)),
                 _ => Value::String(text),
             };
-            object.insert("trees".to_owned(), texts.into_iter().map(tree).collect());
+            let texts = parsed.iter().flatten().map(|entry| as_text(entry, format));
+            let trees = texts.map(|text| text.map(tree)).collect::<Result<_>>()?;
+            object.insert("trees".to_owned(), trees);
             serde_json::to_writer(&mut *output, &object)
                 .map_err(|error| Error::from(std::io::Error::from(error)))?;
             writeln!(output)?;
         }
         Document::Row(rest) => {
             // A document without a sentence keeps its place, too.
-            if texts.is_empty() {
+            if parsed.is_empty() {
                 writeln!(output, "{rest}\t0\t")?;
             }
-            for (number, text) in texts.iter().enumerate() {
-                writeln!(output, "{rest}\t{}\t{}", number + 1, text.trim_end())?;
+            let numbered = parsed.iter().enumerate();
+            for (number, entry) in numbered.flat_map(|(i, entries)| entries.iter().map(move |e| (i + 1, e))) {
+                let text = as_text(entry, format)?;
+                // In brackets, what is said about a tree stands on lines before it.
+                let tree = text.trim_end().rsplit('\n').next().unwrap_or_default();
+                writeln!(output, "{rest}\t{number}\t{tree}")?;
             }
         }
     }

@@ -373,3 +373,30 @@ fn a_line_of_many_trees_takes_linear_time() {
     let lines: usize = std::iter::from_fn(|| reader.next().map(|_| reader.line())).sum();
     assert_eq!(lines, n);
 }
+
+#[test]
+fn lines_between_trees_that_start_with_a_hash_are_comments() {
+    let text = "# parse = 1\n# score = 2.5\n(A (B b))\n\n# any\r\n(A (# #))\n(A (B\n# b))\n";
+    let items: Vec<_> = PennReader::new(text.as_bytes(), &ReadOptions::default()).collect();
+    let comments = |i: usize| items[i].as_ref().expect("a tree").sentence.comments.clone();
+    assert_eq!(
+        (comments(0), comments(1)),
+        (vec!["# parse = 1".into(), "# score = 2.5".into()], vec!["# any".into()])
+    );
+    assert!(items.len() == 3 && comments(2).is_empty(), "inside a tree it is a word");
+    // What a parser says is written, other comments are not.
+    let mut out = Vec::new();
+    let mut writer = PennWriter::new(&mut out);
+    items[..2].iter().for_each(|item| writer.write(item.as_ref().expect("a tree")).expect("writable"));
+    assert_eq!(String::from_utf8_lossy(&out), "# parse = 1\n# score = 2.5\n(A (B b))\n(A (# #))\n");
+}
+
+#[test]
+fn comments_count_for_the_size_of_a_sentence() {
+    let options = ReadOptions { limit: crate::treebank::Limit::bytes(6400), ..ReadOptions::default() };
+    let text = format!("{}(A (B b))\n", "#\n".repeat(150));
+    let items: Vec<_> = PennReader::new(text.as_bytes(), &options).collect();
+    assert_eq!(items.len(), 2);
+    assert_eq!(items[0].as_ref().map_err(|error| error.code).err(), Some(Code::TooLarge));
+    assert!(items[1].is_ok());
+}

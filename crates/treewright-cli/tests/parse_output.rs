@@ -1,0 +1,163 @@
+//! What `treewright parse` writes: no trees are lost, and several parses are told apart.
+
+mod common;
+
+use common::{constituents, dependencies, refusal, sample, scratch, stdout};
+use serde_json::Value;
+
+const TEXT: &str = "The boy saw a dog. He ran.\n";
+
+fn path(name: &str) -> String {
+    scratch(name).to_str().expect("a plain path").to_owned()
+}
+
+#[test]
+fn an_output_that_cannot_hold_the_trees_is_refused() {
+    for (model, name, parts) in [
+        (dependencies(), "lost.txt", ["trees would be lost", "--to conllu"]),
+        (dependencies(), "lost.tok.gz", ["trees would be lost", "--to tokens"]),
+        (constituents(), "lost.text", ["trees would be lost", "--to ptb"]),
+        (dependencies(), "wrong.mrg", ["holds constituents", "--to conllu"]),
+        (constituents(), "wrong.conllu", ["holds dependencies", "--to ptb"]),
+        (dependencies(), "picture.svg", ["treewright draw", "picture.svg"]),
+        (dependencies(), "picture.PDF", ["treewright draw", "picture.PDF"]),
+    ] {
+        let file = path(name);
+        let message = refusal(2, &["parse", "--model", model, "-o", &file], TEXT);
+        assert!(parts.iter().all(|part| message.contains(part)), "{name}: {message}");
+        assert!(!std::path::Path::new(&file).exists(), "{name}");
+    }
+    // Words are written where words are asked for.
+    let file = path("words.txt");
+    stdout(&["parse", "--model", dependencies(), "-o", &file, "--to", "text"], "He ran.\n");
+    assert_eq!(std::fs::read_to_string(&file).expect("written"), "He ran.\n");
+}
+
+/// The model in the program has parsers of both kinds.
+#[test]
+fn the_other_kind_of_trees_is_named_where_there_is_one() {
+    if stdout(&["models"], "").contains("in the program") {
+        let message = refusal(2, &["parse", "-o", &path("both.mrg")], TEXT);
+        assert!(message.contains("--as constituents"), "{message}");
+    }
+}
+
+#[test]
+fn a_search_that_makes_no_sense_is_a_usage_error() {
+    for (flags, part) in [
+        (&["--k-best", "5"][..], "--beam 5"),
+        (&["--k-best", "1000000", "--beam", "4"], "1000000"),
+        (&["--k-best", "5", "--beam", "4"], "--beam 5"),
+        (&["--k-best", "5", "--decoder", "greedy"], "--decoder greedy"),
+        (&["--k-best", "0"], "--k-best"),
+        (&["--beam", "0"], "--beam"),
+        (&["--beam", "100000"], "--beam"),
+        (&["--k-best", "2", "--beam", "4", "--to", "conllx"], "--to conllu"),
+    ] {
+        let message = refusal(2, &[&["parse", "--model", dependencies()], flags].concat(), TEXT);
+        assert!(message.contains(part), "{flags:?}: {message}");
+    }
+}
+
+/// The values of comments with this name.
+fn comments(text: &str, name: &str) -> Vec<f64> {
+    let prefix = format!("# {name} = ");
+    text.lines().filter_map(|line| line.strip_prefix(&prefix)).map(|v| v.parse().expect("a number")).collect()
+}
+
+/// Checks ranks, scores and probabilities, sentence by sentence.
+#[track_caller]
+fn check_ranking(ranks: &[f64], scores: &[f64], probabilities: &[f64]) {
+    assert!(ranks.len() == scores.len() && ranks.len() == probabilities.len());
+    assert!(ranks.contains(&2.0), "some sentence has an alternative");
+    let mut at = 0;
+    while at < ranks.len() {
+        let n = ranks[at + 1..].iter().take_while(|&&rank| rank > 1.0).count() + 1;
+        assert_eq!(ranks[at..at + n], (1..=n).map(|rank| rank as f64).collect::<Vec<_>>());
+        assert!(scores[at..at + n].windows(2).all(|pair| pair[0] >= pair[1]));
+        let sum: f64 = probabilities[at..at + n].iter().sum();
+        assert!((sum - 1.0).abs() < 1e-4 && probabilities[at] > 0.0, "{sum}");
+        at += n;
+    }
+}
+
+#[test]
+fn parses_in_conllu_are_ranked_and_documents_start_once() {
+    let input = std::fs::read_to_string(sample("ud_english_ewt.conllu")).expect("a sample");
+    let input = format!("# newdoc id = d\n# newpar id = p\n{input}");
+    let flags = ["parse", "--model", dependencies(), "--from", "conllu", "--beam", "4"];
+    let (best, several) =
+        (stdout(&flags, &input), stdout(&[&flags[..], &["--k-best", "3"]].concat(), &input));
+    check_ranking(
+        &comments(&several, "parse"),
+        &comments(&several, "score"),
+        &comments(&several, "probability"),
+    );
+    for start in ["# newdoc", "# newpar"] {
+        let count = |text: &str| text.lines().filter(|line| line.starts_with(start)).count();
+        assert_eq!(count(&several), count(&best), "{start}");
+    }
+    // The first parses are what there is without the flag.
+    let said = |line: &str| {
+        ["parse", "score", "probability", "exact"].iter().any(|n| line.starts_with(&format!("# {n} = ")))
+    };
+    let first: Vec<&str> = several.split("\n\n").filter(|block| block.contains("# parse = 1\n")).collect();
+    let first: Vec<String> =
+        first.iter().map(|b| b.lines().filter(|l| !said(l)).collect::<Vec<_>>().join("\n")).collect();
+    assert_eq!(first.join("\n\n"), best.trim_end());
+}
+
+#[test]
+fn parses_in_brackets_and_json_say_the_same() {
+    let flags = ["parse", "--model", constituents(), "--k-best", "4", "--keep", "100"];
+    let brackets = stdout(&flags, TEXT);
+    let (ranks, scores, probabilities) =
+        (comments(&brackets, "parse"), comments(&brackets, "score"), comments(&brackets, "probability"));
+    check_ranking(&ranks, &scores, &probabilities);
+    let json = stdout(&[&flags[..], &["--to", "json"]].concat(), TEXT);
+    let rows: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let field = |name: &str| rows.iter().map(|row| row[name].as_f64().expect(name)).collect::<Vec<_>>();
+    assert_eq!((field("parse"), field("score"), field("probability")), (ranks, scores, probabilities));
+    assert!(rows.iter().all(|row| row["exact"] == Value::Bool(false)));
+    let trees: Vec<&str> = brackets.lines().filter(|line| line.starts_with('(')).collect();
+    assert_eq!(trees.len(), rows.len());
+    // Brackets with comments are recognised, and come back.
+    let again = stdout(&["convert", "-", "-", "--to", "ptb"], &brackets);
+    assert_eq!(again, brackets);
+    // Within a sentence no tree comes twice.
+    for (i, tree) in trees.iter().enumerate() {
+        let first = i + 1 - rows[i]["parse"].as_u64().expect("a number") as usize;
+        assert!(!trees[first..i].contains(tree), "{tree}");
+    }
+}
+
+#[test]
+fn json_has_the_score_also_of_a_single_parse() {
+    for (model, beam) in [(dependencies(), "1"), (dependencies(), "4"), (constituents(), "8")] {
+        let flags = ["parse", "--model", model, "--beam", beam, "--to", "json"];
+        for line in stdout(&flags, TEXT).lines() {
+            let row: Value = serde_json::from_str(line).expect("JSON");
+            assert!(row["score"].is_number() && row["exact"] == Value::Bool(false), "{line}");
+            assert!(row.get("parse").is_none() && row.get("probability").is_none(), "{line}");
+        }
+        let plain = stdout(&["parse", "--model", model, "--beam", beam], TEXT);
+        assert!(!plain.contains("# score"), "{plain}");
+    }
+    let file = path("stats.json");
+    stdout(&["parse", "--model", dependencies(), "--json-stats", &file], TEXT);
+    let stats: Value = serde_json::from_str(&std::fs::read_to_string(&file).expect("written")).expect("JSON");
+    assert!(stats["sentences_per_second"].as_f64().expect("a number") > 0.0);
+}
+
+#[test]
+fn every_parse_of_a_document_has_its_own_place() {
+    let flags = ["parse", "--model", constituents(), "--k-best", "3", "--keep", "100"];
+    let table = stdout(&[&flags[..], &["--text-column", "2", "--to", "ptb"]].concat(), "a\tHe ran.\n");
+    assert!(table.lines().count() > 1, "{table}");
+    assert!(table.lines().all(|line| line.starts_with("a\t1\t(") && line.ends_with(')')), "{table}");
+    let documents = "{\"text\": \"He ran.\"}\n";
+    let json = stdout(&[&flags[..], &["--jsonl-field", "text", "--to", "json"]].concat(), documents);
+    let row: Value = serde_json::from_str(&json).expect("JSON");
+    let trees = row["trees"].as_array().expect("trees");
+    assert!(trees.len() > 1 && trees.iter().all(|tree| tree["probability"].is_number()), "{json}");
+}

@@ -1,0 +1,117 @@
+//! What a parser says about a tree, as comments of its sentence: `# parse = 2`, `# score = 120.5`,
+//! `# probability = 0.25`, `# exact = false`, in this order after all other comments.
+//!
+//! CoNLL-U holds them as any other comment, the bracket formats as lines before the tree (these four are the only ones
+//! they write), and JSON as fields of the sentence's object.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use crate::sentence::Str;
+
+/// What a parser says about a tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ParseInfo {
+    /// Its number among the parses of the sentence, from 1, where there may be several.
+    pub parse: Option<u32>,
+    /// The sum of its actions' scores.
+    pub score: Option<f64>,
+    /// Its probability among the parses that are given.
+    pub probability: Option<f64>,
+    /// Is it surely the best tree for the model?
+    pub exact: Option<bool>,
+}
+
+const PARSE: &str = "parse";
+const SCORE: &str = "score";
+const PROBABILITY: &str = "probability";
+const EXACT: &str = "exact";
+
+impl ParseInfo {
+    /// The comment lines for it.
+    pub fn comments(&self) -> impl Iterator<Item = Str> {
+        let ParseInfo { parse, score, probability, exact } = *self;
+        let lines =
+            [line(PARSE, parse), line(SCORE, score), line(PROBABILITY, probability), line(EXACT, exact)];
+        lines.into_iter().flatten()
+    }
+
+    /// Takes it apart from the comments before it. What [`ParseInfo::comments`] would write otherwise stays a comment.
+    pub(super) fn split(mut comments: &[Str]) -> (&[Str], Self) {
+        let exact = pop(&mut comments, EXACT);
+        let probability = pop(&mut comments, PROBABILITY);
+        let score = pop(&mut comments, SCORE);
+        let parse = pop(&mut comments, PARSE);
+        (comments, ParseInfo { parse, score, probability, exact })
+    }
+}
+
+/// Is this one of the comments?
+pub(super) fn is_parse_comment(comment: &str) -> bool {
+    let is_line = |value: &str| !value.contains(['\n', '\r', '\0']);
+    [PARSE, SCORE, PROBABILITY, EXACT].iter().any(|name| value_of(comment, name).is_some_and(is_line))
+}
+
+fn line(name: &str, value: Option<impl Display>) -> Option<Str> {
+    value.map(|value| Str::from(format!("# {name} = {value}")))
+}
+
+fn value_of<'a>(comment: &'a str, name: &str) -> Option<&'a str> {
+    comment.strip_prefix("# ")?.strip_prefix(name)?.strip_prefix(" = ")
+}
+
+/// The value of the last comment, which is taken away, if it has this name.
+fn pop<T: FromStr + Display + Finite>(comments: &mut &[Str], name: &str) -> Option<T> {
+    let (last, before) = comments.split_last()?;
+    let value: T = value_of(last, name)?.parse().ok()?;
+    if !value.is_finite() || line(name, Some(&value)).as_ref() != Some(last) {
+        return None;
+    }
+    *comments = before;
+    Some(value)
+}
+
+/// Numbers that JSON can hold.
+trait Finite {
+    fn is_finite(&self) -> bool {
+        true
+    }
+}
+
+impl Finite for u32 {}
+impl Finite for bool {}
+impl Finite for f64 {
+    fn is_finite(&self) -> bool {
+        f64::is_finite(*self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_found_again() {
+        for info in [
+            ParseInfo::default(),
+            ParseInfo { score: Some(-12.25), exact: Some(false), ..ParseInfo::default() },
+            ParseInfo { parse: Some(3), score: Some(1e300), probability: Some(0.1), exact: None },
+        ] {
+            let mut comments: Vec<Str> = vec!["# text = a".into()];
+            comments.extend(info.comments());
+            assert!(comments[1..].iter().all(|comment| is_parse_comment(comment)));
+            assert_eq!(ParseInfo::split(&comments), (&comments[..1], info));
+        }
+    }
+
+    #[test]
+    fn what_would_not_come_back_stays_a_comment() {
+        for comment in ["# score = 1.50", "# score = NaN", "# parse = -1", "# exact = yes", "#score = 1"] {
+            let comments = [Str::from(comment)];
+            assert_eq!(ParseInfo::split(&comments), (&comments[..], ParseInfo::default()));
+        }
+        let reversed: [Str; 2] = ["# score = 1".into(), "# parse = 1".into()];
+        let (rest, info) = ParseInfo::split(&reversed);
+        assert_eq!((rest.len(), info.parse, info.score), (1, Some(1), None));
+    }
+}
