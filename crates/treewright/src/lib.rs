@@ -27,6 +27,7 @@ mod hash;
 pub mod ids;
 #[cfg(test)]
 pub(crate) mod laws;
+pub mod lemma;
 mod map;
 pub mod model;
 pub mod oracle;

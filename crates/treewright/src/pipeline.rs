@@ -2,8 +2,9 @@
 //!
 //! `part_table.rs` has the layout of the file.
 //!
-//! A tagger belongs to the parsers behind it, up to the next tagger: parsers of one file may want different tags. A
-//! file with a lone parser, as training writes it, is a pipeline of one part. Parts are read when they are asked for.
+//! A tagger belongs to the parsers and the lemmatiser after it, up to the next tagger: parsers of one file may want
+//! different tags. A file with a lone parser, as training writes it, is a pipeline of one part. Parts are read when they
+//! are asked for.
 
 use std::io::{Read, Seek, Write};
 use std::path::Path;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use crate::close_calls;
 use crate::error::{Code, Error, Result};
 use crate::features::Vocabulary;
+use crate::lemma::{Lemmatiser, LemmatiserWorker};
 use crate::map::{Bytes, Stretch};
 use crate::model::{self, Model};
 use crate::parser::{Parser, ScoredTree, Search, TreeKind, Worker};
@@ -46,14 +48,17 @@ pub enum PartKind {
     Tagger,
     /// Tokens and tags to trees.
     Parser(TreeKind),
+    /// Tokens and tags to lemmas.
+    Lemmatiser,
 }
 
 impl PartKind {
-    const ALL: [PartKind; 4] = [
+    const ALL: [PartKind; 5] = [
         PartKind::Segmenter,
         PartKind::Tagger,
         PartKind::Parser(TreeKind::Dependencies),
         PartKind::Parser(TreeKind::Constituents),
+        PartKind::Lemmatiser,
     ];
 }
 
@@ -63,6 +68,7 @@ impl std::fmt::Display for PartKind {
             PartKind::Segmenter => f.pad("segmenter"),
             PartKind::Tagger => f.pad("tagger"),
             PartKind::Parser(kind) => f.pad(&format!("parser ({kind})")),
+            PartKind::Lemmatiser => f.pad("lemmatiser"),
         }
     }
 }
@@ -150,17 +156,43 @@ impl Pipeline {
         Pipeline { name: String::new(), parts: parts.into_iter().map(part).collect() }
     }
 
-    /// All parts of several pipelines, in order. A segmenter is taken from the first that has one.
+    /// All parts of several pipelines, in order. A segmenter is taken from the first that has one; a lemmatiser that
+    /// comes without a tagger goes to the first tagger whose tags it was trained on.
     pub fn join<'a>(pipelines: impl IntoIterator<Item = &'a Pipeline>) -> Self {
         let mut joined = Pipeline { name: String::new(), parts: Vec::new() };
-        for part in pipelines.into_iter().flat_map(|pipeline| &pipeline.parts) {
-            if part.kind != PartKind::Segmenter
-                || !joined.parts.iter().any(|part| part.kind == PartKind::Segmenter)
-            {
-                joined.parts.push(part.clone());
+        let mut without_tagger = Vec::new();
+        for pipeline in pipelines {
+            let has_tagger = pipeline.parts.iter().any(|part| part.kind == PartKind::Tagger);
+            for part in &pipeline.parts {
+                match part.kind {
+                    PartKind::Segmenter
+                        if joined.parts.iter().any(|part| part.kind == PartKind::Segmenter) => {}
+                    PartKind::Lemmatiser if !has_tagger => without_tagger.push(part.clone()),
+                    _ => joined.parts.push(part.clone()),
+                }
             }
         }
+        for part in without_tagger {
+            let at = joined.place_for(&part);
+            joined.parts.insert(at, part);
+        }
         joined
+    }
+
+    /// Where a lemmatiser belongs: after the tagger that gives the most of the tags it knows, of equals the first; at the
+    /// end if there is none.
+    fn place_for(&self, lemmatiser: &Part) -> usize {
+        let Ok(lemmatiser) = Lemmatiser::from_bytes(lemmatiser.bytes.get()) else { return self.parts.len() };
+        let mut best = (0, self.parts.len());
+        for (at, part) in self.parts.iter().enumerate().filter(|(_, part)| part.kind == PartKind::Tagger) {
+            // A damaged tagger is found out when it is asked for.
+            let Ok(tagger) = Tagger::from_bytes(part.bytes.get()) else { continue };
+            let n_known = tagger.tags().filter(|tag| lemmatiser.knows_tag(tag)).count();
+            if n_known > best.0 {
+                best = (n_known, at + 1);
+            }
+        }
+        best.1
     }
 
     /// Writes the model file.
@@ -201,22 +233,28 @@ impl Pipeline {
     pub fn analyser(&self, kind: Option<TreeKind>) -> Result<Analyser> {
         let wanted = |part: &PartKind| match part {
             PartKind::Parser(of) => kind.is_none_or(|kind| kind == *of),
-            PartKind::Segmenter | PartKind::Tagger => false,
+            PartKind::Segmenter | PartKind::Tagger | PartKind::Lemmatiser => false,
         };
         let parser = self.parts.iter().position(|part| wanted(&part.kind));
         if let (None, Some(kind)) = (parser, kind) {
             let message = format!("there is no parser for {kind} in this model");
             return Err(Error::new(Code::BadModel, 0, 0, message).in_file(&self.name));
         }
-        let before = &self.parts[..parser.unwrap_or(self.parts.len())];
-        let tagger = before.iter().rfind(|part| part.kind == PartKind::Tagger);
+        let is_tagger = |part: &Part| part.kind == PartKind::Tagger;
+        let tagger = self.parts[..parser.unwrap_or(self.parts.len())].iter().rposition(is_tagger);
+        // What belongs to the tagger ends where the next one begins.
+        let after = &self.parts[tagger.map_or(0, |at| at + 1)..];
+        let group = &after[..after.iter().position(is_tagger).unwrap_or(after.len())];
+        let lemmatiser = group.iter().find(|part| part.kind == PartKind::Lemmatiser);
         let load = || -> Result<Analyser> {
-            let tagger = tagger.map(|part| Tagger::from_bytes(part.bytes.get())).transpose()?;
+            let tagger = tagger.map(|at| Tagger::from_bytes(self.parts[at].bytes.get())).transpose()?;
+            let lemmatiser =
+                lemmatiser.map(|part| Lemmatiser::from_bytes(part.bytes.get())).transpose()?.map(Arc::new);
             let close_calls = parser.map_or(0, |at| self.parts[at].close_calls);
             let parser = parser.map(|at| self.parser(at)).transpose()?;
             // Trees of Penn treebanks have their own way of writing brackets and quotes.
             let is_penn = parser.as_ref().is_some_and(|parser| parser.model.vocabulary().knows("-LRB-"));
-            Ok(Analyser { tagger: tagger.map(Arc::new), parser, close_calls, is_penn })
+            Ok(Analyser { tagger: tagger.map(Arc::new), lemmatiser, parser, close_calls, is_penn })
         };
         load().map_err(|error| error.in_file(&self.name))
     }
@@ -241,11 +279,13 @@ impl Pipeline {
     }
 }
 
-/// A tagger and a parser that belong together; either may be missing. Immutable and shared between threads.
+/// A tagger, a lemmatiser and a parser that belong together; each may be missing. Immutable and shared between threads.
 #[derive(Clone, Debug)]
 pub struct Analyser {
     /// The tagger.
     pub tagger: Option<Arc<Tagger>>,
+    /// The lemmatiser.
+    pub lemmatiser: Option<Arc<Lemmatiser>>,
     /// The parser.
     pub parser: Option<Parser>,
     /// What the parser has to gain, for each step of the tagger's score, for a close call to go the other way; 0: tags
@@ -277,8 +317,10 @@ impl Analyser {
             }
         });
         let tagger = self.tagger.as_ref().map(|tagger| tagger.worker());
+        let lemmatiser = self.lemmatiser.as_ref().map(|lemmatiser| lemmatiser.worker());
         AnalyserWorker {
             tagger,
+            lemmatiser,
             parser,
             tagging,
             close_calls: self.close_calls,
@@ -290,9 +332,10 @@ impl Analyser {
     }
 }
 
-/// Tags and parses sentences one after the other.
+/// Tags, parses and lemmatises sentences one after the other.
 pub struct AnalyserWorker<'a> {
     tagger: Option<TaggerWorker<'a>>,
+    lemmatiser: Option<LemmatiserWorker<'a>>,
     parser: Option<Worker>,
     tagging: Tagging,
     close_calls: u32,
@@ -367,7 +410,7 @@ impl AnalyserWorker<'_> {
         self.unknown_tags.take()
     }
 
-    /// Tags and parses; nothing without a parser, or for a sentence without words.
+    /// Tags, parses and lemmatises; no tree without a parser, or for a sentence without words.
     pub fn analyse(&mut self, sentence: &mut Sentence) -> Option<Tree> {
         let is_tagged = self.tag(sentence);
         let hidden = self.hide_xpos(sentence);
@@ -376,6 +419,7 @@ impl AnalyserWorker<'_> {
             None => self.parser.as_mut().and_then(|parser| parser.parse(sentence)),
         };
         show_xpos(sentence, hidden);
+        self.lemmatise(sentence, is_tagged);
         tree
     }
 
@@ -389,6 +433,7 @@ impl AnalyserWorker<'_> {
             (None, None) => Vec::new(),
         };
         show_xpos(sentence, hidden);
+        self.lemmatise(sentence, is_tagged);
         parses
     }
 
@@ -396,6 +441,17 @@ impl AnalyserWorker<'_> {
     fn hide_xpos(&self, sentence: &mut Sentence) -> Vec<Str> {
         let tokens = if self.hides_xpos { &mut sentence.tokens[..] } else { &mut [] };
         tokens.iter_mut().map(|token| std::mem::take(&mut token.xpos)).collect()
+    }
+
+    /// Fills in lemmas, once the tags are final. Lemmas of the input stay, unless its tags were replaced.
+    fn lemmatise(&mut self, sentence: &mut Sentence, is_tagged: bool) {
+        match &mut self.lemmatiser {
+            Some(lemmatiser) if is_tagged && self.tagging == Tagging::Always => {
+                lemmatiser.lemmatise(sentence);
+            }
+            Some(lemmatiser) => lemmatiser.fill_missing(sentence),
+            None => {}
+        }
     }
 
     /// Parses a sentence that was just tagged, if the parser is to have a say about its tags.

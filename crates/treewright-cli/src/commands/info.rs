@@ -35,7 +35,7 @@ pub fn run(args: &InfoArgs) -> Result<ExitCode> {
                 let analyser = pipeline.analyser(Some(kind))?;
                 (analyser.parser.map(|parser| parser.info()), analyser.close_calls)
             }
-            PartKind::Segmenter | PartKind::Tagger => (None, 0),
+            PartKind::Segmenter | PartKind::Tagger | PartKind::Lemmatiser => (None, 0),
         };
         if !args.json {
             print_part(&mut out, kind, bytes, info.as_ref(), close_calls)?;

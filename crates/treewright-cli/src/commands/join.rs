@@ -10,10 +10,11 @@ use treewright::pipeline::Pipeline;
 use crate::io::{Inputs, Output, refuse_unless_model};
 use crate::models;
 
-/// Join model files: a segmenter, taggers and parsers in one file, to be used together or alone
+/// Join model files: a segmenter, taggers, lemmatisers and parsers in one file, to be used together or alone
 #[derive(Args)]
 #[command(after_help = "\
-A tagger belongs to the parsers behind it, up to the next tagger. Only the first segmenter is kept.
+A tagger belongs to the parsers and the lemmatiser after it, up to the next tagger. A lemmatiser from a file without a
+tagger goes to the first tagger with the tags that it knows. Only the first segmenter is kept.
 
 Example:
   treewright join dependencies.model constituents.model -o english.model")]

@@ -5,11 +5,11 @@ use crate::sentence::Str;
 
 /// Collects bytes.
 #[derive(Default)]
-pub(super) struct Writer(pub(super) Vec<u8>);
+pub(crate) struct Writer(pub(crate) Vec<u8>);
 
 impl Writer {
     /// Seven bits a byte, the lowest first.
-    pub(super) fn number(&mut self, mut n: u64) {
+    pub(crate) fn number(&mut self, mut n: u64) {
         while n >= 0x80 {
             self.0.push(n as u8 | 0x80);
             n >>= 7;
@@ -19,18 +19,18 @@ impl Writer {
 
     /// Small numbers of either sign stay small.
     #[inline]
-    pub(super) fn signed(&mut self, n: i64) {
+    pub(crate) fn signed(&mut self, n: i64) {
         self.number((n << 1 ^ n >> 63) as u64);
     }
 
     /// A length and that many bytes.
-    pub(super) fn string(&mut self, text: &str) {
+    pub(crate) fn string(&mut self, text: &str) {
         self.number(text.len() as u64);
         self.0.extend_from_slice(text.as_bytes());
     }
 
     /// Rising numbers, as differences.
-    pub(super) fn rising(&mut self, numbers: impl ExactSizeIterator<Item = u32>) {
+    pub(crate) fn rising(&mut self, numbers: impl ExactSizeIterator<Item = u32>) {
         self.number(numbers.len() as u64);
         let mut last = 0;
         for n in numbers {
@@ -41,21 +41,39 @@ impl Writer {
 }
 
 /// Takes bytes apart.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
 }
 
-pub(super) fn damaged(what: &str) -> Error {
-    Error::new(Code::BadModel, 0, 0, format!("the tagger is damaged: {what}"))
+pub(crate) fn damaged(what: &str) -> Error {
+    Error::new(Code::BadModel, 0, 0, what)
+}
+
+/// Takes the bytes of a part apart: its name and version (`magic`), its content, which is given, and its checksum.
+pub(crate) fn content<'a>(bytes: &'a [u8], magic: &[u8; 8], part: &str) -> Result<&'a [u8]> {
+    let rest = bytes
+        .strip_prefix(magic)
+        .ok_or_else(|| damaged(&format!("it does not begin like a {part} of this version")))?;
+    let (content, checksum) = rest.split_last_chunk::<4>().ok_or_else(|| damaged("it is cut short"))?;
+    if crc32fast::hash(&bytes[..magic.len() + content.len()]) != u32::from_le_bytes(*checksum) {
+        return Err(damaged("its checksum does not match"));
+    }
+    Ok(content)
+}
+
+/// Says which part an error of reading is about.
+pub(crate) fn of_part(part: &str, mut error: Error) -> Error {
+    error.message = format!("the {part} is damaged: {}", error.message);
+    error
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Reader { bytes }
     }
 
     #[inline(always)]
-    pub(super) fn number(&mut self) -> Result<u64> {
+    pub(crate) fn number(&mut self) -> Result<u64> {
         match self.bytes.split_first() {
             // Most numbers take a byte.
             Some((&byte, rest)) if byte < 0x80 => {
@@ -83,14 +101,14 @@ impl<'a> Reader<'a> {
     }
 
     #[inline]
-    pub(super) fn signed(&mut self) -> Result<i64> {
+    pub(crate) fn signed(&mut self) -> Result<i64> {
         let n = self.number()?;
         Ok((n >> 1) as i64 ^ -((n & 1) as i64))
     }
 
     /// A number below `bound`.
     #[inline]
-    pub(super) fn below(&mut self, bound: usize, what: &str) -> Result<usize> {
+    pub(crate) fn below(&mut self, bound: usize, what: &str) -> Result<usize> {
         let n = self.number()?;
         if n >= bound as u64 {
             return Err(damaged(&format!("{what} {n} should be below {bound}")));
@@ -99,7 +117,7 @@ impl<'a> Reader<'a> {
     }
 
     /// How many items follow; each takes a byte at least, so that nobody can ask for more memory than the file has.
-    pub(super) fn count(&mut self) -> Result<usize> {
+    pub(crate) fn count(&mut self) -> Result<usize> {
         let n = self.number()?;
         if n > self.bytes.len() as u64 {
             return Err(damaged(&format!("{n} items cannot fit into {} bytes", self.bytes.len())));
@@ -107,7 +125,7 @@ impl<'a> Reader<'a> {
         Ok(n as usize)
     }
 
-    pub(super) fn string(&mut self) -> Result<Str> {
+    pub(crate) fn string(&mut self) -> Result<Str> {
         let n = self.count()?;
         let (text, rest) = self.bytes.split_at(n);
         self.bytes = rest;
@@ -116,7 +134,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Rising numbers; equal neighbours are refused from the second on.
-    pub(super) fn rising(&mut self) -> Result<Vec<u32>> {
+    pub(crate) fn rising(&mut self) -> Result<Vec<u32>> {
         let n = self.count()?;
         let mut numbers = Vec::with_capacity(n);
         let mut last = 0u64;
@@ -132,7 +150,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Was everything read?
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 }

@@ -73,6 +73,11 @@ impl Labels {
         (Labels::build(columns, values, readings), gold)
     }
 
+    /// The values of the first column.
+    pub(super) fn main_tags(&self) -> impl Iterator<Item = &str> {
+        self.values[0].iter().map(|tag| &**tag)
+    }
+
     /// The reading of an annotated token, if it was seen in training.
     pub(super) fn find(&self, token: &Token) -> Option<u16> {
         let is_same = |reading: &[u32; N_COLUMNS]| {

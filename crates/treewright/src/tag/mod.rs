@@ -17,14 +17,14 @@
 //! # Ok::<(), treewright::Error>(())
 //! ```
 
-mod bytes;
+pub(crate) mod bytes;
 mod decode;
 mod features;
 mod jackknife;
 mod labels;
 mod lexicon;
-mod train;
-mod weights;
+pub(crate) mod train;
+pub(crate) mod weights;
 mod words;
 mod worker;
 
@@ -147,6 +147,11 @@ impl Tagger {
         self.labels.columns
     }
 
+    /// The main tags it gives (UPOS, or the one tag).
+    pub fn tags(&self) -> impl Iterator<Item = &str> {
+        self.labels.main_tags()
+    }
+
     /// A line for people about what is in it.
     pub fn summary(&self) -> String {
         let list = |count: fn(&Frozen) -> usize| {
@@ -181,17 +186,9 @@ impl Tagger {
     /// # Errors
     /// When the bytes are damaged, cut short, of another version, or no tagger at all.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        if !bytes.starts_with(MAGIC) {
-            return Err(damaged("it does not begin like a tagger of this version"));
-        }
-        let (body, checksum) = bytes
-            .split_last_chunk::<4>()
-            .filter(|(body, _)| body.len() >= MAGIC.len())
-            .ok_or_else(|| damaged("it is cut short"))?;
-        if crc32fast::hash(body) != u32::from_le_bytes(*checksum) {
-            return Err(damaged("its checksum does not match"));
-        }
-        Self::from_body(&body[MAGIC.len()..])
+        bytes::content(bytes, MAGIC, "tagger")
+            .and_then(Self::from_body)
+            .map_err(|error| bytes::of_part("tagger", error))
     }
 
     fn from_body(body: &[u8]) -> Result<Self> {

@@ -57,18 +57,18 @@ const LEAST_MOVED: f32 = 0.01;
 
 /// Memory for learning.
 #[derive(Default)]
-struct Desk {
-    candidates: Vec<u16>,
-    keys: Vec<u32>,
-    places: Vec<u32>,
+pub(crate) struct Desk {
+    pub(crate) candidates: Vec<u16>,
+    pub(crate) keys: Vec<u32>,
+    pub(crate) places: Vec<u32>,
     /// By label: its score, then its probability.
-    scores: Vec<f32>,
-    gradient: Vec<(u16, f32)>,
+    pub(crate) scores: Vec<f32>,
+    pub(crate) gradient: Vec<(u16, f32)>,
 }
 
 impl Desk {
     /// Turns the scores of the candidates into probabilities; gives the likeliest, of equals the first.
-    fn judge(&mut self) -> u16 {
+    pub(crate) fn judge(&mut self) -> u16 {
         let Desk { candidates, scores, .. } = self;
         let mut best = candidates[0];
         for &label in &candidates[1..] {
@@ -88,7 +88,7 @@ impl Desk {
     }
 
     /// The gradient of the log-likelihood of `gold`, from the probabilities; nothing if the model is sure enough.
-    fn derive(&mut self, gold: u16) {
+    pub(crate) fn derive(&mut self, gold: u16) {
         let Desk { candidates, scores, gradient, .. } = self;
         gradient.clear();
         let lacking = 1.0 - scores[usize::from(gold)];

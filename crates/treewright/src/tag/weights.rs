@@ -40,7 +40,7 @@ impl Weight {
 /// Weights under training: logistic regression with steps that become shorter for each weight the more it was moved
 /// (AdaGrad: Duchi, Hazan and Singer 2011), averaged over all decisions.
 #[derive(Default)]
-pub(super) struct Learning {
+pub(crate) struct Learning {
     ids: FxHashMap<u32, u32>,
     rows: Vec<Vec<Weight>>,
     now: u32,
@@ -55,20 +55,20 @@ const NOWHERE: u32 = u32::MAX;
 
 impl Learning {
     /// One more decision was made; averages are over decisions.
-    pub(super) fn tick(&mut self) {
+    pub(crate) fn tick(&mut self) {
         self.now += 1;
     }
 
     /// Finds the places of features, for [`Learning::add`] and [`Learning::learn`].
     #[inline]
-    pub(super) fn places(&self, keys: &[u32], out: &mut Vec<u32>) {
+    pub(crate) fn places(&self, keys: &[u32], out: &mut Vec<u32>) {
         out.clear();
         out.extend(keys.iter().map(|key| self.ids.get(key).copied().unwrap_or(NOWHERE)));
     }
 
     /// Adds the weights of the features at these places; one never learnt adds nothing.
     #[inline]
-    pub(super) fn add(&self, places: &[u32], scores: &mut [f32]) {
+    pub(crate) fn add(&self, places: &[u32], scores: &mut [f32]) {
         for &place in places.iter().filter(|&&place| place != NOWHERE) {
             for weight in &self.rows[place as usize] {
                 scores[usize::from(weight.label)] += weight.value;
@@ -78,7 +78,7 @@ impl Learning {
 
     /// Moves the weights of features against the gradient: each label by so much. Weights that are not there are made,
     /// unless it is settled which there are.
-    pub(super) fn learn(&mut self, keys: &[u32], places: &[u32], gradient: &[(u16, f32)]) {
+    pub(crate) fn learn(&mut self, keys: &[u32], places: &[u32], gradient: &[(u16, f32)]) {
         let now = self.now;
         for (&key, &place) in keys.iter().zip(places) {
             if self.is_closed && place == NOWHERE {
@@ -108,14 +108,14 @@ impl Learning {
     }
 
     /// How many features have weights.
-    pub(super) fn n_features(&self) -> usize {
+    pub(crate) fn n_features(&self) -> usize {
         self.rows.len()
     }
 
     /// Settles which weights there are: features none of whose averages reaches `least_feature` go, and of the others
     /// the weights below `least_weight`. Those left can learn to do without the rest, and their averages begin anew.
     /// A small table is kept whole: there is nothing to save.
-    pub(super) fn close(&mut self, least_feature: f64, least_weight: f64) {
+    pub(crate) fn close(&mut self, least_feature: f64, least_weight: f64) {
         if self.n_features() < FEW_FEATURES {
             return;
         }
@@ -147,7 +147,7 @@ impl Learning {
     ///
     /// # Errors
     /// When there are too many.
-    pub(super) fn frozen(&self, n_labels: usize) -> Result<Frozen> {
+    pub(crate) fn frozen(&self, n_labels: usize) -> Result<Frozen> {
         let mut places: Vec<(u32, u32)> = self.ids.iter().map(|(&key, &place)| (key, place)).collect();
         places.sort_unstable();
         let n = f64::from((self.now - self.start).max(1));
@@ -166,12 +166,7 @@ impl Learning {
             }
         }
         Frozen::of(&ends, &pairs, n_labels).ok_or_else(|| {
-            Error::new(
-                Code::BadTraining,
-                0,
-                0,
-                "the tagger would have too many weights: use less training data",
-            )
+            Error::new(Code::BadTraining, 0, 0, "there would be too many weights: use less training data")
         })
     }
 }
@@ -183,14 +178,14 @@ const FEW_FEATURES: usize = 1 << 15;
 
 /// Weights in use, read only. (Sums that would leave 16 bits stay at their end: hundreds of units of log-odds.)
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Frozen {
+pub(crate) struct Frozen {
     table: Table,
     n_weights: usize,
 }
 
 /// Memory for looking features up.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Lookup {
+pub(crate) struct Lookup {
     wanted: Vec<Wanted>,
     found: Found,
 }
@@ -211,25 +206,25 @@ impl Frozen {
     }
 
     /// So many scores there are: one for each label, and some that mean nothing.
-    pub(super) fn n_scores(&self) -> usize {
+    pub(crate) fn n_scores(&self) -> usize {
         self.table.n_sums()
     }
 
     /// Adds the weights of features; one never learnt adds nothing.
     #[inline]
-    pub(super) fn add_all(&self, keys: &[u32], lookup: &mut Lookup, scores: &mut [i16]) {
+    pub(crate) fn add_all(&self, keys: &[u32], lookup: &mut Lookup, scores: &mut [i16]) {
         kernel::with_avx2(Add { table: &self.table, keys, lookup, scores });
     }
 
-    pub(super) fn n_features(&self) -> usize {
+    pub(crate) fn n_features(&self) -> usize {
         self.table.n_features()
     }
 
-    pub(super) fn n_weights(&self) -> usize {
+    pub(crate) fn n_weights(&self) -> usize {
         self.n_weights
     }
 
-    pub(super) fn to_bytes(&self, out: &mut Writer) {
+    pub(crate) fn to_bytes(&self, out: &mut Writer) {
         let mut features: Vec<(u32, Vec<Pair>)> = self.table.features().collect();
         features.sort_unstable();
         out.rising(features.iter().map(|feature| feature.0));
@@ -244,7 +239,7 @@ impl Frozen {
         }
     }
 
-    pub(super) fn from_bytes(input: &mut Reader<'_>, n_labels: usize) -> Result<Self> {
+    pub(crate) fn from_bytes(input: &mut Reader<'_>, n_labels: usize) -> Result<Self> {
         let keys = input.rising()?;
         if keys.first() == Some(&0) {
             return Err(damaged("a feature has the key 0"));

@@ -1,6 +1,7 @@
 //! Raw text to trees through one model file, and what happens to damaged ones.
 
 use treewright::close_calls::Prices;
+use treewright::lemma::{LemmaConfig, Lemmatiser};
 use treewright::model::Model;
 use treewright::parser::{Parser, TreeKind};
 use treewright::pipeline::{PartKind, Pipeline, Tagging};
@@ -32,7 +33,14 @@ fn tagger(entries: &[Entry]) -> (PartKind, Vec<u8>) {
     (PartKind::Tagger, tagger.to_bytes())
 }
 
-/// Segmenter, tagger and parser for dependencies; tagger and parser for constituents.
+fn lemmatiser(entries: &[Entry]) -> (PartKind, Vec<u8>) {
+    let sentences: Vec<Sentence> = entries.iter().map(|entry| entry.sentence.clone()).collect();
+    let lemmatiser =
+        Lemmatiser::train(&sentences, &[], &LemmaConfig::default(), &mut |_| ()).expect("trainable");
+    (PartKind::Lemmatiser, lemmatiser.to_bytes())
+}
+
+/// Segmenter, tagger, lemmatiser and parser for dependencies; tagger and parser for constituents.
 fn pipeline() -> Pipeline {
     let dependencies = sample("ud_english_ewt.conllu");
     let sentences: Vec<Sentence> = dependencies.iter().map(|entry| entry.sentence.clone()).collect();
@@ -40,6 +48,7 @@ fn pipeline() -> Pipeline {
     let first = Pipeline::of_parts([
         (PartKind::Segmenter, segmenter.to_bytes()),
         tagger(&dependencies),
+        lemmatiser(&dependencies),
         parser("ud_english_ewt.conllu", "arc-hybrid"),
     ]);
     let second = Pipeline::of_parts([
@@ -60,7 +69,7 @@ fn bytes(pipeline: &Pipeline) -> Vec<u8> {
 fn raw_text_becomes_trees_of_either_kind_by_one_file() {
     let written = bytes(&pipeline());
     let pipeline = Pipeline::from_bytes(&written).expect("a pipeline");
-    assert_eq!(pipeline.parts().count(), 5, "one segmenter is enough");
+    assert_eq!(pipeline.parts().count(), 6, "one segmenter is enough");
     assert_eq!(bytes(&pipeline), written);
     let segmenter = pipeline.segmenter().expect("whole").expect("there");
     let text = "The boy (she said) \"saw\" a dog. He ran.\n";
@@ -82,6 +91,9 @@ fn raw_text_becomes_trees_of_either_kind_by_one_file() {
                 (tree, _) => panic!("{kind}: {tree:?}"),
             }
             assert!(sentence.tokens.iter().all(|token| !token.tag.is_empty()), "tagged");
+            // The constituents' tagger has no lemmatiser.
+            let has_lemma = kind == TreeKind::Dependencies;
+            assert!(sentence.tokens.iter().all(|token| token.lemma.is_empty() != has_lemma), "{sentence:?}");
         }
     }
 }
@@ -138,6 +150,71 @@ fn the_first_tags_that_are_not_known_are_told() {
     let mut worker = analyser.worker(None, Tagging::Missing);
     worker.analyse(&mut Sentence::from_tagged([("boy", "X1")]));
     assert!(!worker.take_unknown_tags().expect("strange").is_retagged);
+}
+
+#[test]
+fn lemmas_that_are_there_stay_unless_words_are_tagged_anew() {
+    let analyser = pipeline().analyser(None).expect("the first parser");
+    let mut given = Sentence::from_tagged([("The", "DET"), ("boys", "NOUN"), ("ran", "VERB")]);
+    given.tokens[1].lemma = "given".into();
+    let lemmas = |tagging, given: &Sentence, k_best: bool| {
+        let mut sentence = given.clone();
+        let mut worker = analyser.worker(None, tagging);
+        if k_best {
+            worker.analyse_k_best(&mut sentence);
+        } else {
+            worker.analyse(&mut sentence);
+        }
+        sentence.tokens.iter().map(|token| token.lemma.to_string()).collect::<Vec<_>>()
+    };
+    let mut untagged = given.clone();
+    untagged.tokens.iter_mut().for_each(|token| token.tag.clear());
+    for k_best in [false, true] {
+        for given in [&given, &untagged] {
+            let kept = lemmas(Tagging::Missing, given, k_best);
+            assert_eq!((kept[0].as_str(), kept[1].as_str()), ("the", "given"));
+            assert!(!kept[2].is_empty());
+            let new = lemmas(Tagging::Always, given, k_best);
+            assert!(new[0] == "the" && new[1] != "given", "{new:?}");
+        }
+    }
+}
+
+#[test]
+fn a_lemmatiser_follows_the_final_tags() {
+    let pipeline = pipeline();
+    let analyser = pipeline.analyser(Some(TreeKind::Dependencies)).expect("there is one");
+    let lemmatiser = analyser.lemmatiser.as_ref().expect("there is one");
+    // A parser that nearly always has its way about the tags.
+    let mut worker = analyser.worker(None, Tagging::Missing).with_close_calls(1);
+    for mut sentence in bare_sentences() {
+        sentence.tokens.iter_mut().for_each(|token| token.lemma.clear());
+        worker.analyse(&mut sentence);
+        let mut again = sentence.clone();
+        lemmatiser.worker().lemmatise(&mut again);
+        assert_eq!(again, sentence);
+    }
+}
+
+#[test]
+fn a_lemmatiser_is_joined_to_the_tagger_whose_tags_it_knows() {
+    let dependencies = sample("ud_english_ewt.conllu");
+    let kinds = |pipeline: &Pipeline| pipeline.parts().map(|part| part.0).collect::<Vec<_>>();
+    let lone = Pipeline::of_parts([lemmatiser(&dependencies)]);
+    let (ud, penn) =
+        (Pipeline::of_parts([tagger(&dependencies)]), Pipeline::of_parts([tagger(&sample("gum.mrg"))]));
+    let (t, l) = (PartKind::Tagger, PartKind::Lemmatiser);
+    assert_eq!(kinds(&Pipeline::join([&ud, &penn, &lone])), [t, l, t]);
+    assert_eq!(kinds(&Pipeline::join([&lone, &penn, &ud])), [t, t, l]);
+    assert_eq!(kinds(&Pipeline::join([&lone])), [l]);
+    // One that comes with its tagger stays with it.
+    let both = Pipeline::of_parts([tagger(&sample("gum.mrg")), lemmatiser(&dependencies)]);
+    assert_eq!(kinds(&Pipeline::join([&both, &ud])), [t, l, t]);
+    // Without tagger and parser it works on words with tags.
+    let analyser = lone.analyser(None).expect("a lemmatiser is enough");
+    let mut sentence = Sentence::from_tagged([("The", "DET")]);
+    assert_eq!(analyser.worker(None, Tagging::Missing).analyse(&mut sentence), None);
+    assert_eq!(sentence.tokens[0].lemma, "the");
 }
 
 /// Sentences without tags: those of the sample, with some of their words gone, so that taggers doubt.

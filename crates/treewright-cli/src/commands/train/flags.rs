@@ -215,25 +215,27 @@ const OF_THE_PARSER: [&str; 20] = [
 pub enum PartArg {
     Segmenter,
     Tagger,
+    Lemmatiser,
 }
 
 impl PartArg {
     /// All of them, in the order in which they are trained.
-    pub const ALL: &[PartArg] = &[PartArg::Segmenter, PartArg::Tagger];
+    pub const ALL: &[PartArg] = &[PartArg::Segmenter, PartArg::Tagger, PartArg::Lemmatiser];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             PartArg::Segmenter => "segmenter",
             PartArg::Tagger => "tagger",
+            PartArg::Lemmatiser => "lemmatiser",
         }
     }
 
-    fn of(part: TextPart) -> Option<Self> {
+    fn of(part: TextPart) -> Self {
         match part {
-            TextPart::Segmenter => Some(PartArg::Segmenter),
-            TextPart::Tagger => Some(PartArg::Tagger),
-            TextPart::Lemmatiser => None,
+            TextPart::Segmenter => PartArg::Segmenter,
+            TextPart::Tagger => PartArg::Tagger,
+            TextPart::Lemmatiser => PartArg::Lemmatiser,
         }
     }
 }
@@ -396,8 +398,7 @@ impl TrainArgs {
             let name = part.name();
             return Err(usage(format!("--with {name} and --without {name}: leave one of them out")));
         }
-        let chosen =
-            choice.into_iter().flat_map(|choice| &choice.parts).filter_map(|&part| PartArg::of(part));
+        let chosen = choice.into_iter().flat_map(|choice| &choice.parts).map(|&part| PartArg::of(part));
         let wanted: Vec<PartArg> = chosen.chain(self.with.iter().copied()).collect();
         let is_in = |part: &&PartArg| wanted.contains(part) && !self.without.contains(part);
         let parts: Vec<PartArg> = PartArg::ALL.iter().filter(is_in).copied().collect();

@@ -1,7 +1,8 @@
-//! The parts before the parser: segmenter and tagger, and the tags that the parser learns from.
+//! The parts before the parser: segmenter, tagger and lemmatiser, and the tags that the parser learns from.
 
 use std::sync::Arc;
 
+use treewright::lemma::{self, LemmaConfig, Lemmatiser};
 use treewright::pipeline::PartKind;
 use treewright::segment::{SegmentConfig, Segmenter};
 use treewright::tag::{self, TagConfig, Tagger};
@@ -52,7 +53,32 @@ impl TextParts {
             let settings = TagConfig { seed, vectors, ..TagConfig::default() };
             trained.train_tagger(args, &settings, config.jobs, &sentences, progress)?;
         }
+        if parts.contains(&PartArg::Lemmatiser) {
+            trained.train_lemmatiser(seed, &sentences, progress)?;
+        }
         Ok(trained)
+    }
+
+    fn train_lemmatiser(&mut self, seed: u64, training: &[Sentence], progress: &mut Progress) -> Result<()> {
+        let config = LemmaConfig { seed, ..LemmaConfig::default() };
+        // Edits and casing.
+        let epochs = 2 * config.epochs;
+        let (mut done, mut accuracy) = (0, None);
+        progress.begin(Stage::Lemmatiser);
+        let lemmatiser =
+            Lemmatiser::train(training, &sentences_of(&self.dev), &config, &mut |step| match step {
+                lemma::Progress::Epoch { .. } => {
+                    done += 1;
+                    progress.advance(f64::from(done) / epochs as f64, "");
+                }
+                lemma::Progress::Done { dev } => accuracy = Some(*dev),
+            })?;
+        self.accuracies.extend(accuracy.map(|percent| ("lemmas", percent)));
+        progress.end(
+            &accuracy.map_or(String::new(), |percent| format!("{percent:.2} % of the lemmas of dev right")),
+        );
+        self.bytes.push((PartKind::Lemmatiser, lemmatiser.to_bytes()));
+        Ok(())
     }
 
     fn train_tagger(
@@ -150,6 +176,9 @@ pub fn plan(
     let tagging = 100.0 * n_train;
     if has_tagger {
         plan.push((Stage::Tagger, tagging));
+    }
+    if parts.contains(&PartArg::Lemmatiser) {
+        plan.push((Stage::Lemmatiser, 15.0 * n_train));
     }
     if args.no_parser {
         return plan;

@@ -20,6 +20,7 @@ use crate::io::{say, say_when_interrupted, with_suffix};
 pub enum Stage {
     Segmenter,
     Tagger,
+    Lemmatiser,
     Jackknife,
     Parser,
     CloseCalls,
@@ -30,6 +31,7 @@ impl Stage {
         match self {
             Stage::Segmenter => "segmenter",
             Stage::Tagger => "tagger",
+            Stage::Lemmatiser => "lemmatiser",
             Stage::Jackknife => "tags to learn from",
             Stage::Parser => "parser",
             Stage::CloseCalls => "weight of the tagger",

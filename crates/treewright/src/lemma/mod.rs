@@ -1,0 +1,221 @@
+//! Lemmas: from a word and its tags to its dictionary form.
+//!
+//! Training turns each form and its lemma into an edit script (`edit.rs`). What became of the words of the training data
+//! is kept in a lexicon; for all others two linear classifiers choose the edit and the capitals by the word's beginning,
+//! end and shape and by its tags.
+//!
+//! ```
+//! use treewright::lemma::{LemmaConfig, Lemmatiser};
+//! use treewright::{Sentence, Token};
+//!
+//! let word = |form: &str, lemma: &str| Token { lemma: lemma.into(), ..Token::new(form, "NOUN") };
+//! let tokens = vec![word("cats", "cat"), word("dogs", "dog"), word("cities", "city"), word("ponies", "pony")];
+//! let train = vec![Sentence { tokens, ..Sentence::default() }];
+//! let lemmatiser = Lemmatiser::train(&train, &[], &LemmaConfig::default(), &mut |_| ())?;
+//! let mut sentence = Sentence::from_tagged([("birds", "NOUN"), ("ladies", "NOUN")]);
+//! lemmatiser.worker().lemmatise(&mut sentence);
+//! assert_eq!(sentence.tokens[0].lemma, "bird");
+//! assert_eq!(sentence.tokens[1].lemma, "lady");
+//! # Ok::<(), treewright::Error>(())
+//! ```
+
+mod edit;
+mod features;
+mod lexicon;
+mod train;
+mod worker;
+
+pub use worker::LemmatiserWorker;
+
+use crate::error::Result;
+use crate::sentence::Sentence;
+use crate::tag::bytes::{self, Reader, Writer, damaged};
+use crate::tag::weights::Frozen;
+use edit::{Casing, Edit};
+use lexicon::Lexicon;
+
+/// How to train a lemmatiser.
+#[derive(Clone, Debug)]
+pub struct LemmaConfig {
+    /// How often the distinct words of the training data are gone through.
+    pub epochs: usize,
+    /// The seed of the order of words.
+    pub seed: u64,
+    /// The classifier learns edits that at least this many distinct words need; others are in the lexicon only.
+    pub min_words: u64,
+    /// The share of features left out at random in training, so that none is relied on alone.
+    pub dropout: f64,
+    /// After this many epochs, small weights are dropped; the remaining epochs train the others.
+    pub open_epochs: usize,
+    /// Features none of whose weights is as large as this (in units of log-odds) are dropped then.
+    pub min_feature: f64,
+    /// And of the other features, weights smaller than this.
+    pub min_weight: f64,
+}
+
+impl Default for LemmaConfig {
+    fn default() -> Self {
+        LemmaConfig {
+            epochs: 10,
+            seed: 1,
+            min_words: 2,
+            dropout: 0.3,
+            open_epochs: 6,
+            min_feature: 0.1,
+            min_weight: 0.02,
+        }
+    }
+}
+
+/// What training reports.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Progress {
+    /// An epoch of a classifier is over.
+    Epoch {
+        /// `edits` or `casing`.
+        part: &'static str,
+        /// Its number, from 1.
+        epoch: usize,
+        /// Wrong decisions while learning.
+        errors: u64,
+        /// Decisions in all.
+        of: u64,
+    },
+    /// Training is over, and there is development data with lemmas.
+    Done {
+        /// The share of its words that get the right lemma, in percent, with the tags they have.
+        dev: f64,
+    },
+}
+
+/// The classifier knows at most this many edits: the most frequent ones.
+const MAX_LEARNT: usize = 1 << 12;
+
+/// A trained lemmatiser. It never changes, and threads can share it; each has a [`LemmatiserWorker`] of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lemmatiser {
+    /// Which of UPOS, XPOS and FEATS the training data had.
+    columns: [bool; 3],
+    /// The keys of the main tags, rising.
+    tags: Vec<u32>,
+    /// The most frequent ones first.
+    edits: Vec<Edit>,
+    /// For each tag, and last for unknown ones: the edits that the classifier chooses from.
+    candidates: Vec<Vec<u16>>,
+    lexicon: Lexicon,
+    edit_weights: Frozen,
+    casing_weights: Frozen,
+}
+
+/// The first bytes of a lemmatiser: name and version.
+const MAGIC: &[u8; 8] = b"TWLEMMA\x01";
+
+impl Lemmatiser {
+    /// Trains a lemmatiser for the tags that the training data has; words without a lemma are passed over. Development
+    /// data is only measured on. The result depends on the training data and the settings alone.
+    ///
+    /// # Errors
+    /// When no word has a lemma, or the settings make no sense.
+    pub fn train(
+        train: &[Sentence],
+        dev: &[Sentence],
+        config: &LemmaConfig,
+        log: &mut dyn FnMut(&Progress),
+    ) -> Result<Self> {
+        train::train(train, dev, config, log)
+    }
+
+    /// A worker for one thread.
+    pub fn worker(&self) -> LemmatiserWorker<'_> {
+        LemmatiserWorker::new(self)
+    }
+
+    /// Which columns it looks at: UPOS (or the one tag), XPOS, FEATS.
+    pub fn columns(&self) -> [bool; 3] {
+        self.columns
+    }
+
+    /// Was this main tag in the training data?
+    pub fn knows_tag(&self, tag: &str) -> bool {
+        self.tags.binary_search(&features::tag_key(tag)).is_ok()
+    }
+
+    /// A line for people about what is in it.
+    pub fn summary(&self) -> String {
+        format!(
+            "{} edits, {} of them learnt, {} entries in the lexicon, {} features, {} weights",
+            self.edits.len(),
+            self.n_learnt(),
+            self.lexicon.len(),
+            self.edit_weights.n_features() + self.casing_weights.n_features(),
+            self.edit_weights.n_weights() + self.casing_weights.n_weights(),
+        )
+    }
+
+    fn n_learnt(&self) -> usize {
+        self.candidates.last().map_or(0, Vec::len)
+    }
+
+    /// The lemmatiser as bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Writer(MAGIC.to_vec());
+        self.columns.iter().for_each(|&column| out.number(u64::from(column)));
+        out.number(self.edits.len() as u64);
+        self.edits.iter().for_each(|edit| edit.to_bytes(&mut out));
+        out.number(self.n_learnt() as u64);
+        out.rising(self.tags.iter().copied());
+        for of_tag in &self.candidates[..self.tags.len()] {
+            out.rising(of_tag.iter().map(|&edit| u32::from(edit)));
+        }
+        self.lexicon.to_bytes(&mut out);
+        self.edit_weights.to_bytes(&mut out);
+        self.casing_weights.to_bytes(&mut out);
+        let checksum = crc32fast::hash(&out.0);
+        out.0.extend_from_slice(&checksum.to_le_bytes());
+        out.0
+    }
+
+    /// The lemmatiser that [`Lemmatiser::to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// When the bytes are damaged, cut short, of another version, or no lemmatiser at all.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        bytes::content(bytes, MAGIC, "lemmatiser")
+            .and_then(Self::from_content)
+            .map_err(|error| bytes::of_part("lemmatiser", error))
+    }
+
+    fn from_content(content: &[u8]) -> Result<Self> {
+        let mut input = Reader::new(content);
+        let mut columns = [false; 3];
+        for column in &mut columns {
+            *column = input.below(2, "a column")? == 1;
+        }
+        let n_edits = input.count()?;
+        let edits = (0..n_edits).map(|_| Edit::from_bytes(&mut input)).collect::<Result<Vec<_>>>()?;
+        let n_learnt = input.below(MAX_LEARNT.min(n_edits) + 1, "the number of edits")?;
+        if n_learnt == 0 {
+            return Err(damaged("it has no edits"));
+        }
+        let tags = input.rising()?;
+        let mut candidates = Vec::with_capacity(tags.len() + 1);
+        for _ in &tags {
+            let of_tag = input.rising()?;
+            if of_tag.last().is_some_and(|&edit| edit as usize >= n_learnt) {
+                return Err(damaged("a tag has an unknown edit"));
+            }
+            candidates.push(of_tag.into_iter().map(|edit| edit as u16).collect());
+        }
+        candidates.push((0..n_learnt as u16).collect());
+        let lexicon = Lexicon::from_bytes(&mut input, n_edits)?;
+        let edit_weights = Frozen::from_bytes(&mut input, n_learnt)?;
+        let casing_weights = Frozen::from_bytes(&mut input, Casing::ALL.len())?;
+        if !input.is_empty() {
+            return Err(damaged("there is something after its end"));
+        }
+        Ok(Lemmatiser { columns, tags, edits, candidates, lexicon, edit_weights, casing_weights })
+    }
+}
+
+#[cfg(test)]
+mod tests;
