@@ -1,7 +1,5 @@
 //! Which settings suit a treebank: the choice that `treewright train` makes when it is told nothing but the data.
 
-use std::fmt::Write;
-
 use super::{Recipe, TrainConfig};
 use crate::error::{Code, Error, Result};
 use crate::parser::TreeKind;
@@ -10,8 +8,9 @@ use crate::stats::Stats;
 use crate::tree::{HeadRules, Tree};
 use crate::treebank::Entry;
 
-/// With at least this share of sentences with crossing arcs a treebank is non-projective.
-const MIN_CROSSING_SENTENCES: f64 = 0.0005;
+/// With at least this share of crossing arcs, making trees projective changes them, and the labels, too much: a system
+/// that builds crossing arcs itself is better.
+const MANY_CROSSING_ARCS: f64 = 0.1;
 /// With at least this share of sentences with a discontinuous constituent a treebank is discontinuous.
 const MIN_DISCONTINUOUS_SENTENCES: f64 = 0.005;
 /// With at least this share of sentences with several roots a parser has to build them; below, they are left out.
@@ -163,21 +162,18 @@ fn shown(recipe: Recipe, config: &TrainConfig) -> String {
 }
 
 fn for_dependencies(facts: &Facts) -> Choice {
-    let recipe = recipe("dependencies");
+    let is_crossing = facts.crossing >= MANY_CROSSING_ARCS;
+    let recipe = recipe(if is_crossing { "non-projective-dependencies" } else { "dependencies" });
     let mut config = recipe.config();
-    let mut reason = "This treebank has ".to_owned();
-    if facts.crossing_sentences >= MIN_CROSSING_SENTENCES {
+    let found = if facts.crossing > 0.0 {
         let (arcs, sentences) = (percent(facts.crossing), percent(facts.crossing_sentences));
-        config.pseudo_projective = "head".to_owned();
-        let _ = write!(
-            reason,
-            "dependencies with {arcs} crossing arcs ({sentences} of the sentences), so: {}, pseudo-projective.",
-            shown(recipe, &config)
-        );
+        format!("dependencies with {arcs} crossing arcs ({sentences} of the sentences)")
     } else {
         config.pseudo_projective = String::new();
-        let _ = write!(reason, "dependencies without crossing arcs, so: {}.", shown(recipe, &config));
-    }
+        "dependencies without crossing arcs".to_owned()
+    };
+    let encoding = if config.pseudo_projective.is_empty() { "" } else { ", pseudo-projective" };
+    let reason = format!("This treebank has {found}, so: {}{encoding}.", shown(recipe, &config));
     let mut reasons = vec![reason];
     if facts.many_roots >= MIN_MANY_ROOTS {
         config.single_root = false;
@@ -207,8 +203,8 @@ fn for_constituents(facts: &Facts) -> Choice {
         (false, false) => "continuous constituents".to_owned(),
     };
     let mut reasons = vec![format!("This treebank has {found}, so: {}.", shown(recipe, &config))];
+    config.head_rules = facts.head_rules.unwrap_or("leftmost").to_owned();
     if config.is_binary() {
-        config.head_rules = facts.head_rules.unwrap_or("leftmost").to_owned();
         reasons.push(match facts.head_rules {
             Some(name) => format!("The head rules \"{name}\" fit its labels and tags."),
             None => "No table of head rules fits its labels, so the first child is the head (leftmost)."

@@ -302,6 +302,10 @@ impl TrainArgs {
             note
         );
         config.jobs = self.jobs.map_or_else(jobs::cores, |jobs| jobs.threads(self.read.quiet));
+        // What a recipe says about crossing arcs is for its own system.
+        if self.pseudo_projective.is_none() && self.config.is_none() && !config.is_projective() {
+            config.pseudo_projective = String::new();
+        }
         // A beam of one has nothing to compare: learn step by step, unless told otherwise.
         if self.beam == Some(1) {
             config.update = Update::Local;

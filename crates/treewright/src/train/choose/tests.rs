@@ -42,6 +42,27 @@ fn crossing_arcs_are_encoded_even_if_they_are_few() {
 }
 
 #[test]
+fn many_crossing_arcs_ask_for_a_system_that_builds_them() {
+    let choice = choose(&treebank(CROSSING)).unwrap();
+    assert_eq!(
+        (choice.recipe.name, choice.config.pseudo_projective.as_str()),
+        ("non-projective-dependencies", "")
+    );
+    assert_eq!(
+        choice.reasons[0],
+        "This treebank has dependencies with 25.0 % crossing arcs (100.0 % of the sentences), so: recipe \
+         non-projective-dependencies (arc-hybrid-swap, greedy)."
+    );
+}
+
+#[test]
+fn rare_actions_are_left_out_of_large_treebanks_alone() {
+    let count = |text: &str| choose(&treebank(text)).unwrap().config.min_action_count;
+    assert_eq!(count(PROJECTIVE), 1);
+    assert_eq!(count(&PROJECTIVE.repeat(MANY_TREES)), 3);
+}
+
+#[test]
 fn several_roots_need_no_flag() {
     let choice = choose(&treebank(&(PROJECTIVE.repeat(9) + TWO_ROOTS))).unwrap();
     assert!(!choice.config.single_root);
@@ -84,9 +105,7 @@ fn check(text: &str, recipe: &str, head_rules: &str) {
     let choice = choose(&treebank(text)).unwrap();
     assert_eq!(choice.recipe.name, recipe);
     assert!(choice.config.check().is_ok());
-    if choice.config.is_binary() {
-        assert_eq!(choice.config.head_rules, head_rules);
-    }
+    assert_eq!(choice.config.head_rules, head_rules);
 }
 
 #[test]
