@@ -23,6 +23,8 @@ fn an_output_that_cannot_hold_the_trees_is_refused() {
         (dependencies(), "picture.PDF", ["treewright draw", "picture.PDF"]),
     ] {
         let file = path(name);
+        // An earlier run that failed may have left it.
+        let _ = std::fs::remove_file(&file);
         let message = refusal(2, &["parse", "--model", model, "-o", &file], TEXT);
         assert!(parts.iter().all(|part| message.contains(part)), "{name}: {message}");
         assert!(!std::path::Path::new(&file).exists(), "{name}");
