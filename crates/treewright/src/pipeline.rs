@@ -18,11 +18,12 @@ use crate::map::{Bytes, Stretch};
 use crate::model::{self, Model};
 use crate::parser::{Parser, ScoredTree, Search, TreeKind, Worker};
 use crate::part_table::{self, PartEntry};
-use crate::segment::{Segmenter, penn_escape, penn_unescape};
+use crate::segment::{SegmentOptions, Segmenter, penn_escape, penn_unescape};
 use crate::sentence::{Sentence, Str};
 use crate::tag::{Tagger, TaggerWorker};
 use crate::tagset::{Fit, UnknownTags};
 use crate::tree::Tree;
+use crate::treebank::Entry;
 
 /// Does this file look like a model, gzipped or not? One that cannot be read does not.
 pub fn is_model(path: impl AsRef<Path>) -> bool {
@@ -223,6 +224,26 @@ impl Pipeline {
         part.map(|part| Segmenter::from_bytes(part.bytes.get()))
             .transpose()
             .map_err(|e| e.in_file(&self.name))
+    }
+
+    /// Segments, tags and parses a text: its sentences with their trees. For many texts keep the parts instead
+    /// ([`Pipeline::segmenter`], [`Pipeline::analyser`] and its workers): here they are loaded for each call.
+    ///
+    /// # Errors
+    /// When the model has no segmenter, or a part is damaged.
+    pub fn parse_text(&self, text: &str) -> Result<Vec<Entry>> {
+        let Some(segmenter) = self.segmenter()? else {
+            let message = "the model has no segmenter, so it cannot take raw text";
+            return Err(Error::new(Code::BadModel, 0, 0, message).in_file(&self.name));
+        };
+        let analyser = self.analyser(None)?;
+        let mut worker = analyser.worker(None, Tagging::default());
+        let sentences = segmenter.segment(text, &SegmentOptions::default()).sentences;
+        let parse = |mut sentence| {
+            let tree = worker.analyse(&mut sentence);
+            Entry { sentence, tree }
+        };
+        Ok(sentences.into_iter().map(parse).collect())
     }
 
     /// The tagger and parser for trees of a kind; the first parser if none is named, or the tagger alone where there

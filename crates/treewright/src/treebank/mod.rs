@@ -239,6 +239,19 @@ fn plain_writer<'a>(
     }
 }
 
+/// Sentences with their trees as text.
+///
+/// # Errors
+/// When the format cannot hold one of them.
+pub fn to_string<'a>(entries: impl IntoIterator<Item = &'a Entry>, format: Format) -> Result<String> {
+    let mut bytes = Vec::new();
+    let mut writer = writer(format, &mut bytes, &WriteOptions::default())?;
+    entries.into_iter().try_for_each(|entry| writer.write(entry))?;
+    writer.finish()?;
+    drop(writer);
+    Ok(String::from_utf8(bytes).expect("every format is written as UTF-8"))
+}
+
 /// An input without a sentence.
 pub fn empty_input() -> Error {
     Error::new(Code::EmptyInput, 1, 1, "the input is empty; expected at least one sentence")

@@ -8,8 +8,8 @@ use treewright::pipeline::{PartKind, Pipeline, Tagging};
 use treewright::segment::{SegmentConfig, SegmentOptions, Segmenter};
 use treewright::tag::{TagConfig, Tagger};
 use treewright::train::{TrainConfig, Update, train};
-use treewright::treebank::Entry;
-use treewright::{Sentence, Tree};
+use treewright::treebank::{self, Entry, Format, ReadOptions};
+use treewright::{Code, Sentence, Tree};
 
 use crate::training::sample;
 
@@ -96,6 +96,20 @@ fn raw_text_becomes_trees_of_either_kind_by_one_file() {
             assert!(sentence.tokens.iter().all(|token| token.lemma.is_empty() != has_lemma), "{sentence:?}");
         }
     }
+}
+
+#[test]
+fn a_text_becomes_trees_by_one_call() {
+    let entries = pipeline().parse_text("The boy saw a dog. He ran.").expect("it has a segmenter");
+    let written = treebank::to_string(&entries, Format::Conllu).expect("CoNLL-U holds dependencies");
+    let words: Vec<&str> =
+        entries.iter().flat_map(|entry| &entry.sentence.tokens).map(|t| t.form.as_str()).collect();
+    assert_eq!(words, ["The", "boy", "saw", "a", "dog", ".", "He", "ran", "."]);
+    let read = treebank::reader(Format::Conllu, written.as_bytes(), &ReadOptions::default());
+    let read: Vec<Entry> = read.collect::<Result<_, _>>().expect("it was written here");
+    assert!(read.iter().map(|entry| &entry.tree).eq(entries.iter().map(|entry| &entry.tree)));
+    let without = Pipeline::of_parts([]);
+    assert_eq!(without.parse_text("The boy.").expect_err("no segmenter").code, Code::BadModel);
 }
 
 #[test]
