@@ -286,9 +286,13 @@ impl Model {
             type Output = Result<Model>;
             fn visit<S: Registered>(self) -> Result<Model> {
                 let Build(header, words) = self;
-                let system: S = serde_json::from_value(header.tables).map_err(|error| {
-                    Error::new(Code::BadModel, 0, 0, format!("in the system's tables: {error}"))
-                })?;
+                let bad = |message: String| Error::new(Code::BadModel, 0, 0, message);
+                let system: S = serde_json::from_value(header.tables)
+                    .map_err(|error| bad(format!("in the system's tables: {error}")))?;
+                system.check_tables().map_err(|why| bad(format!("in the system's tables: {why}")))?;
+                check_settings(&header.config, S::TAG, &header.lags).map_err(bad)?;
+                let templates =
+                    TemplateSet::parse(&header.templates).map_err(|error| bad(error.message.to_string()))?;
                 let weights = FrozenWeights::from_words(
                     words,
                     header.n_buckets,
@@ -298,7 +302,7 @@ impl Model {
                 Ok(Model::new(TypedModel::<S> {
                     system: Arc::new(system),
                     vocabulary: Arc::new(header.vocabulary),
-                    templates: Arc::new(TemplateSet::parse(&header.templates)?),
+                    templates: Arc::new(templates),
                     weights,
                     config: header.config,
                     lags: header.lags.into(),
@@ -307,6 +311,26 @@ impl Model {
         }
         header.system.visit(Build(header, words))
     }
+}
+
+/// The widest beam that a model file may ask for. Users may ask for a wider one.
+const MAX_BEAM: usize = 4096;
+
+/// Checks the settings of a header that matter when parsing, and the percentiles of score gaps.
+fn check_settings(config: &TrainConfig, system: SystemTag, lags: &[f32]) -> std::result::Result<(), String> {
+    if config.system != system {
+        return Err(format!("the model is for {system}, but was trained for {}", config.system));
+    }
+    if !(1..=MAX_BEAM).contains(&config.beam) {
+        return Err(format!("the model's beam is {}; it should be from 1 to {MAX_BEAM}", config.beam));
+    }
+    config.pseudo_projective().map_err(|error| error.message.to_string())?;
+    let are_percentiles = lags.is_empty() || lags.len() == 101;
+    let is_gap = |gap: &f32| gap.is_finite() && *gap >= 0.0;
+    if !are_percentiles || !lags.iter().all(is_gap) || !lags.is_sorted() {
+        return Err("the model's percentiles of score gaps are not in order".to_owned());
+    }
+    Ok(())
 }
 
 /// Where the weights begin: aligned, so that they can be used where they lie.

@@ -20,6 +20,19 @@ impl std::fmt::Display for Underivable {
     }
 }
 
+/// No system that is trained, or read from a file, has a larger limit on chains of actions (unaries, openings in a row,
+/// gaps or swaps): far more than any treebank needs, and few enough that a walk stays short whatever its scores are.
+pub(crate) const MAX_LIMIT: u32 = 1000;
+
+/// Refuses a limit that is too large, missing, or less than `min`.
+pub(crate) fn check_limit(name: &str, limit: Option<u32>, min: u32) -> Result<(), String> {
+    match limit {
+        Some(limit) if (min..=MAX_LIMIT).contains(&limit) => Ok(()),
+        Some(limit) => Err(format!("{name} is {limit}; it should be from {min} to {MAX_LIMIT}")),
+        None => Err(format!("{name} is missing")),
+    }
+}
+
 /// Settings that some systems read when they are made; the others ignore them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SystemOptions {
@@ -87,6 +100,13 @@ pub trait TransitionSystem: Serialize + DeserializeOwned + Send + Sync + 'static
     /// # Errors
     /// When the system cannot build this tree, or a label or limit is not in its tables.
     fn derive(&self, gold: &Self::Tree) -> Result<Vec<ActionId>, Underivable>;
+
+    /// Checks the tables, so that no id in them leads astray and every walk ends soon. Model files are checked by it when
+    /// they are read: anybody may have written them.
+    ///
+    /// # Errors
+    /// What is wrong, as a clause.
+    fn check_tables(&self) -> Result<(), String>;
 
     /// No walk over `n_tokens` words is longer.
     fn max_steps(&self, n_tokens: usize) -> usize;

@@ -198,6 +198,10 @@ impl TransitionSystem for ArcEager {
         Ok(actions)
     }
 
+    fn check_tables(&self) -> Result<(), String> {
+        self.relations.check(2)
+    }
+
     /// Every word is pushed once and popped once.
     fn max_steps(&self, n_tokens: usize) -> usize {
         2 * n_tokens

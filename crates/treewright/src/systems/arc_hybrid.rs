@@ -157,6 +157,10 @@ impl TransitionSystem for ArcHybrid {
         Ok(actions)
     }
 
+    fn check_tables(&self) -> Result<(), String> {
+        self.relations.check(1)
+    }
+
     /// Every word is shifted once and attached once.
     fn max_steps(&self, n_tokens: usize) -> usize {
         2 * n_tokens

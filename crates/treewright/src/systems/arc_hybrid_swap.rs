@@ -191,6 +191,10 @@ impl TransitionSystem for ArcHybridSwap {
         Ok(actions)
     }
 
+    fn check_tables(&self) -> Result<(), String> {
+        self.relations.check(2)
+    }
+
     /// Every word is shifted once and attached once, and every pair of words costs at most a SWAP and a SHIFT.
     fn max_steps(&self, n_tokens: usize) -> usize {
         2 * n_tokens + n_tokens * n_tokens.saturating_sub(1)

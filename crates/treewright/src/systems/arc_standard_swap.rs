@@ -208,6 +208,10 @@ impl TransitionSystem for ArcStandardSwap {
         self.derivation(tree, |s0, b0| component[s0] == component[b0])
     }
 
+    fn check_tables(&self) -> Result<(), String> {
+        self.relations.check(2)
+    }
+
     /// Every word and r are shifted once, every word is attached once, and every pair of words costs at most a SWAP
     /// and a SHIFT.
     fn max_steps(&self, n_tokens: usize) -> usize {

@@ -90,6 +90,26 @@ impl Symbols {
         .finish()
     }
 
+    /// Checks a table from a file.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let bounds = [0, self.n_root_only, self.n_roots, self.n_labels, self.symbols.len()];
+        if !bounds.is_sorted() {
+            return Err("the groups of symbols do not follow one another".to_owned());
+        }
+        if self.n_roots == 0 {
+            return Err("no label may stand at the root".to_owned());
+        }
+        if !bounds.windows(2).all(|group| self.symbols[group[0]..group[1]].is_sorted_by(|a, b| a < b)) {
+            return Err("the symbols are not in order".to_owned());
+        }
+        let labels = &self.symbols[..self.n_labels];
+        let distinct: BTreeSet<&Str> = labels.iter().map(|symbol| &symbol.label).collect();
+        if distinct.len() < labels.len() || labels.iter().any(|symbol| !symbol.history.is_empty()) {
+            return Err("a label is in the table twice, or has a history".to_owned());
+        }
+        Ok(())
+    }
+
     /// The number of symbols.
     pub fn len(&self) -> usize {
         self.symbols.len()

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::forest::{Forest, Kind, View};
 use crate::ids::{ActionId, CellId, LabelId, NodeId, StepId, TokenIdx};
 use crate::sentence::Sentence;
-use crate::system::{ActionSet, SystemOptions, TransitionSystem, Underivable};
+use crate::system::{ActionSet, SystemOptions, TransitionSystem, Underivable, check_limit};
 use crate::systems::binary::{SymbolSets, Symbols, continuous, is_solid};
 use crate::tree::{BinaryKind, BinaryTree, Child, Side, Unaries};
 
@@ -312,6 +312,11 @@ impl TransitionSystem for BottomUp {
         }
         actions.push(ActionId::new(FINISH));
         Ok(actions)
+    }
+
+    fn check_tables(&self) -> Result<(), String> {
+        self.symbols.check()?;
+        check_limit("max_unary", Some(self.max_unary), 0)
     }
 
     /// n shifts, n - 1 binary reductions, FINISH, and a longest chain above each word and each binary node.

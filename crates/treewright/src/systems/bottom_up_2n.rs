@@ -338,6 +338,18 @@ impl TransitionSystem for BottomUp2n {
         Ok(actions)
     }
 
+    fn check_tables(&self) -> Result<(), String> {
+        self.symbols.check()?;
+        let (labels, inner) = (self.symbols.labels(), self.symbols.inner());
+        let is_pair = |&(upper, lower): &(u32, u32)| {
+            labels.contains(&(upper as usize)) && inner.contains(&(lower as usize))
+        };
+        if !self.pairs.iter().all(is_pair) || !self.pairs.is_sorted_by(|a, b| a < b) {
+            return Err("the pairs of labels are not in order, or not of labels".to_owned());
+        }
+        Ok(())
+    }
+
     /// n shifts, n - 1 reductions and Fin.
     fn max_steps(&self, n_tokens: usize) -> usize {
         2 * n_tokens

@@ -98,6 +98,28 @@ impl Relations {
         Relations { left, right, n_word, root: root_start, n_before, names }
     }
 
+    /// Checks a table from a file, for a system with this many actions before the arcs.
+    pub(super) fn check(&self, n_before: usize) -> Result<(), String> {
+        let is_known = |ids: &[u32]| ids.iter().all(|&id| (id as usize) < self.names.len());
+        let are_distinct = |ids: &[u32]| ids.iter().collect::<BTreeSet<_>>().len() == ids.len();
+        let wrong = if self.n_before != n_before {
+            "another number of actions than the system has comes before the arcs"
+        } else if !self.names.is_sorted_by(|a, b| a < b) {
+            "the relations are not in order"
+        } else if !is_known(&self.left) || !is_known(&self.right) {
+            "an arc has a relation that is not in the table"
+        } else if !are_distinct(&self.left) || !are_distinct(&self.right) {
+            "an arc is in the table twice"
+        } else if self.right.is_empty() || self.n_word == 0 || self.root >= self.left.len() {
+            "a direction has no relation"
+        } else if self.root > self.n_word || self.n_word > self.left.len() {
+            "the relations of words and of the root do not cover the table"
+        } else {
+            return Ok(());
+        };
+        Err(wrong.to_owned())
+    }
+
     /// The number of actions, those before the arcs included.
     pub(super) fn n_actions(&self) -> usize {
         self.n_before + self.left.len() + self.right.len()

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::forest::{Forest, Kind, View};
 use crate::ids::{ActionId, CellId, LabelId, StepId, TokenIdx};
 use crate::sentence::Sentence;
-use crate::system::{ActionSet, SystemOptions, TransitionSystem, Underivable};
+use crate::system::{ActionSet, SystemOptions, TransitionSystem, Underivable, check_limit};
 use crate::systems::labels::{self, Labels, Places, SeenLabels};
 use crate::tree::{Child, ConstituentTree};
 
@@ -302,6 +302,11 @@ impl TransitionSystem for InOrder {
         }
         actions.push(self.encode(Action::Finish));
         Ok(actions)
+    }
+
+    fn check_tables(&self) -> Result<(), String> {
+        self.places.check_table(self.labels.len())?;
+        check_limit("max_unary", self.max_unary, 1)
     }
 
     /// `n - 1` constituents at most have several children; every word and every one of these carries a unary chain

@@ -13,15 +13,21 @@ use crate::tree::{Child, ConstituentTree, TreeBuilder};
 
 /// Labels and their ids, in the order in which they were added.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Vec<Str>", into = "Vec<Str>")]
+#[serde(try_from = "Vec<Str>", into = "Vec<Str>")]
 pub struct Labels {
     names: Vec<Str>,
     ids: FxHashMap<Str, LabelId>,
 }
 
-impl From<Vec<Str>> for Labels {
-    fn from(names: Vec<Str>) -> Self {
-        names.iter().collect()
+impl TryFrom<Vec<Str>> for Labels {
+    type Error = String;
+
+    fn try_from(names: Vec<Str>) -> Result<Self, String> {
+        let labels: Labels = names.iter().collect();
+        if labels.len() < names.len() {
+            return Err("a label is in the table twice".to_owned());
+        }
+        Ok(labels)
     }
 }
 
@@ -145,6 +151,17 @@ impl Places {
     #[inline]
     pub(crate) fn is_root_only(&self, label: LabelId) -> bool {
         label.index() < self.n_root_only
+    }
+
+    /// Checks what a file says about a table of `n_labels`.
+    pub(crate) fn check_table(&self, n_labels: usize) -> Result<(), String> {
+        if self.n_inner_only >= n_labels {
+            return Err("no label may stand at the root".to_owned());
+        }
+        if self.n_root_only > n_labels - self.n_inner_only {
+            return Err("the groups of labels are larger than the table".to_owned());
+        }
+        Ok(())
     }
 
     /// Refuses trees with a label where it was never seen. Unknown labels are left to [`Labels::id`].

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::forest::{Forest, Kind, View};
 use crate::ids::{ActionId, CellId, LabelId, NodeId, StepId, TokenIdx};
 use crate::sentence::Sentence;
-use crate::system::{ActionSet, SystemOptions, TransitionSystem, Underivable};
+use crate::system::{ActionSet, SystemOptions, TransitionSystem, Underivable, check_limit};
 use crate::systems::binary::{Move, SymbolSets, Symbols, gap_moves, is_solid};
 use crate::tree::{BinaryTree, Side, Unaries};
 
@@ -351,6 +351,11 @@ impl TransitionSystem for SrCgap {
             }
         }
         Ok(actions)
+    }
+
+    fn check_tables(&self) -> Result<(), String> {
+        self.symbols.check()?;
+        check_limit("max_gaps", Some(self.max_gaps), 0)
     }
 
     /// n shifts, n unary or ghost reductions, n - 1 compound gaps and n - 1 reductions.

@@ -351,6 +351,10 @@ impl TransitionSystem for SrGap {
         Ok(actions)
     }
 
+    fn check_tables(&self) -> Result<(), String> {
+        self.symbols.check()
+    }
+
     /// The longest derivation has a unary for each word and passes over everything before each reduction: n shifts,
     /// n unaries, n - 1 reductions and (n - 2) + (n - 3) + .. + 1 gaps.
     fn max_steps(&self, n_tokens: usize) -> usize {

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::forest::{Forest, Kind, View};
 use crate::ids::{ActionId, CellId, LabelId, NodeId, StepId, TokenIdx};
 use crate::sentence::Sentence;
-use crate::system::{ActionSet, SystemOptions, TransitionSystem, Underivable};
+use crate::system::{ActionSet, SystemOptions, TransitionSystem, Underivable, check_limit};
 use crate::systems::binary::{SymbolSets, Symbols, heads_are_temporary_first, is_solid};
 use crate::tree::{BinaryKind, BinaryTree, Child, Side, Unaries};
 
@@ -318,6 +318,15 @@ impl<const COMPOUND: bool> TransitionSystem for Swap<COMPOUND> {
             actions.push(self.id_of(action));
         }
         Ok(actions)
+    }
+
+    fn check_tables(&self) -> Result<(), String> {
+        self.symbols.check()?;
+        match self.max_run {
+            1 => Ok(()),
+            _ if COMPOUND => check_limit("max_run", Some(self.max_run), 0),
+            run => Err(format!("max_run is {run}, but only compound swaps come in runs")),
+        }
     }
 
     /// n - 1 reductions, n unaries, and n shifts and one more for each of the (n - 1)(n - 2) / 2 swaps: a swap turns

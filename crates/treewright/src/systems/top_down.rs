@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::forest::{Forest, Kind, View};
 use crate::ids::{ActionId, CellId, LabelId, StepId, TokenIdx};
 use crate::sentence::Sentence;
-use crate::system::{ActionSet, SystemOptions, TransitionSystem, Underivable};
+use crate::system::{ActionSet, SystemOptions, TransitionSystem, Underivable, check_limit};
 use crate::systems::labels::{self, Labels, Places, SeenLabels};
 use crate::tree::{Child, ConstituentTree};
 
@@ -237,6 +237,11 @@ impl TransitionSystem for TopDown {
             }));
         }
         Ok(actions)
+    }
+
+    fn check_tables(&self) -> Result<(), String> {
+        self.places.check_table(self.labels.len())?;
+        check_limit("max_openings", self.max_openings, 1)
     }
 
     /// Every word is preceded by a run of openings at most, and every opening is closed once.

@@ -83,6 +83,7 @@ pub(super) fn prepare<S: TransitionSystem>(
         };
         return Err(Error::new(Code::BadTraining, 0, 0, message));
     }
+    system.check_tables().map_err(|why| Error::new(Code::BadTraining, 0, 0, why))?;
     Ok(Prepared { system, examples, underivable })
 }
 

@@ -133,7 +133,8 @@ impl Table {
         n_features: usize,
     ) -> Option<Self> {
         let fits = (1..1 << 27).contains(&n_buckets) && n_buckets * BUCKET_WORDS <= source.words().len();
-        (fits && n_columns <= 1 << 16).then_some(Table { source, n_buckets, n_columns, n_features })
+        let is_filled = fits && n_features <= n_buckets * BUCKET;
+        (is_filled && n_columns <= 1 << 16).then_some(Table { source, n_buckets, n_columns, n_features })
     }
 
     /// All words.

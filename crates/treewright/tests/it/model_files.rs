@@ -1,9 +1,11 @@
 //! What happens to model files that are damaged, old, or made by somebody else.
 
+use serde_json::Value;
 use treewright::model::Model;
-use treewright::parser::TreeKind;
+use treewright::parser::{Parser, TreeKind};
 use treewright::pipeline::{PartKind, Pipeline};
-use treewright::segment::{SegmentConfig, Segmenter};
+use treewright::segment::{SegmentConfig, SegmentOptions, Segmenter};
+use treewright::system::SystemTag;
 use treewright::tag::{TagConfig, Tagger};
 use treewright::train::{TrainConfig, Update, train};
 use treewright::treebank::Entry;
@@ -118,4 +120,143 @@ fn files_of_older_versions_are_read() {
     load(&old).expect("an old pipeline");
     old[8] = 3;
     assert!(load(&old).expect_err("a new one").message.contains("version 3"));
+}
+
+/// The paths of all values below one: keys and places as strings, joined by slashes.
+fn paths(value: &Value, at: &str, out: &mut Vec<String>) {
+    out.push(at.to_owned());
+    match value {
+        // Tables of words are long, and every word is like the others.
+        Value::Array(items) => {
+            let picked = [0, 1, items.len() / 2, items.len().saturating_sub(1)];
+            let places: std::collections::BTreeSet<usize> = picked.into_iter().collect();
+            for i in places.into_iter().filter(|&i| i < items.len()) {
+                paths(&items[i], &format!("{at}/{i}"), out);
+            }
+        }
+        Value::Object(fields) => {
+            fields.iter().for_each(|(key, item)| paths(item, &format!("{at}/{key}"), out));
+        }
+        _ => {}
+    }
+}
+
+/// What may be put in a value's place.
+fn edits(value: &Value) -> Vec<Value> {
+    match value {
+        Value::Array(items) => {
+            let halved = items[..items.len() / 2].to_vec();
+            let doubled = items.iter().chain(items).cloned().collect();
+            let reversed = items.iter().rev().cloned().collect();
+            [vec![], halved, doubled, reversed].into_iter().map(Value::Array).collect()
+        }
+        Value::Number(_) | Value::Null => {
+            [0i64, 1, -1, 7, 1 << 31, 1 << 32].into_iter().map(Value::from).chain([Value::Null]).collect()
+        }
+        Value::String(_) => ["", "x", "NP", "in-order", "arc-hybrid"].map(Value::from).to_vec(),
+        Value::Bool(is_so) => vec![Value::from(!is_so), Value::Null],
+        Value::Object(_) => vec![Value::Null, serde_json::json!({})],
+    }
+}
+
+/// The file with another header, and a checksum that fits.
+fn with_header(bytes: &[u8], header: &[u8]) -> Vec<u8> {
+    let old = u32::from_le_bytes(bytes[12..16].try_into().expect("four bytes")) as usize;
+    let mut changed = bytes[..32].to_vec();
+    changed[12..16].copy_from_slice(&(header.len() as u32).to_le_bytes());
+    changed.extend(header);
+    changed.resize((32 + header.len()).next_multiple_of(64), 0);
+    changed.extend(&bytes[(32 + old).next_multiple_of(64)..]);
+    let mut checksum = crc32fast::Hasher::new();
+    checksum.update(&changed[..24]);
+    checksum.update(&changed[28..]);
+    changed[24..28].copy_from_slice(&checksum.finalize().to_le_bytes());
+    changed
+}
+
+/// Every value of a header is replaced by others, and the checksum made to fit. Each time the model is refused, or it
+/// parses; nothing panics or runs away. Returns how many were refused.
+fn attack(system: SystemTag) -> usize {
+    let file = match TreeKind::of(system) {
+        TreeKind::Dependencies => "ud_english_ewt.conllu",
+        TreeKind::Constituents => "gum.mrg",
+    };
+    let bytes = model(file, system.name());
+    let end = 32 + u32::from_le_bytes(bytes[12..16].try_into().expect("four bytes")) as usize;
+    let header: Value = serde_json::from_slice(&bytes[32..end]).expect("JSON");
+    assert!(with_header(&bytes, &bytes[32..end]) == bytes, "an edit without a change");
+    let mut places = Vec::new();
+    paths(&header, "", &mut places);
+    let sentences: Vec<Sentence> = entries(file).into_iter().take(2).map(|entry| entry.sentence).collect();
+    let mut refused = 0;
+    for place in places {
+        let value = header.pointer(&place).expect("a path of the header");
+        for edit in edits(value) {
+            let mut changed = header.clone();
+            *changed.pointer_mut(&place).expect("the same path") = edit;
+            let changed = serde_json::to_vec(&changed).expect("JSON");
+            match Model::from_bytes(&with_header(&bytes, &changed)) {
+                Err(error) => {
+                    assert_eq!(error.code.as_str(), "TW801", "{system} {place}: {error}");
+                    refused += 1;
+                }
+                Ok(model) => {
+                    let mut worker = Parser::new(model).worker();
+                    for sentence in &sentences {
+                        assert!(worker.parse(sentence).is_some(), "{system} {place}");
+                    }
+                }
+            }
+        }
+    }
+    refused
+}
+
+#[test]
+fn edited_headers_are_refused_or_harmless() {
+    for &system in SystemTag::ALL {
+        let refused = attack(system);
+        assert!(refused > 60, "{system}: {refused} refused");
+    }
+}
+
+/// The tables of a tagger and of a segmenter, changed where the checksum then fits.
+#[test]
+fn edited_taggers_and_segmenters_are_refused_or_harmless() {
+    let bytes = pipeline();
+    let starts = starts(&bytes);
+    let (segmenter, tagger) = (&bytes[starts[0]..starts[1]], &bytes[starts[1]..starts[2]]);
+    let length = |part: usize| {
+        let at = 16 + 24 * part + 16;
+        u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")) as usize
+    };
+    let (segmenter, tagger) = (&segmenter[..length(0)], &tagger[..length(1)]);
+    let text = "The boy (she said) \"saw\" a dog. He ran, didn't he?";
+    let values = |old: u8| [0, 1, 0x7f, 0x80, 0xff, old ^ 1, old.wrapping_add(1)];
+    for at in (20..segmenter.len().min(600)).chain((600..segmenter.len()).step_by(segmenter.len() / 150)) {
+        for value in values(segmenter[at]) {
+            let mut changed = segmenter.to_vec();
+            changed[at] = value;
+            let checksum = crc32fast::hash(&changed[20..]);
+            changed[16..20].copy_from_slice(&checksum.to_le_bytes());
+            match Segmenter::from_bytes(&changed) {
+                Err(error) => assert_eq!(error.code.as_str(), "TW801", "byte {at}: {error}"),
+                Ok(segmenter) => drop(segmenter.segment(text, &SegmentOptions::default())),
+            }
+        }
+    }
+    let sentence = Sentence::from_tagged(text.split(' ').map(|word| (word, "")));
+    let end = tagger.len() - 4;
+    for at in (8..end.min(800)).chain((800..end).step_by(end / 300)) {
+        for value in values(tagger[at]) {
+            let mut changed = tagger.to_vec();
+            changed[at] = value;
+            let checksum = crc32fast::hash(&changed[..end]);
+            changed[end..].copy_from_slice(&checksum.to_le_bytes());
+            match Tagger::from_bytes(&changed) {
+                Err(error) => assert_eq!(error.code.as_str(), "TW801", "byte {at}: {error}"),
+                Ok(tagger) => tagger.worker().tag(&mut sentence.clone()),
+            }
+        }
+    }
 }
