@@ -1,4 +1,4 @@
-//! `--jobs`: how many threads.
+//! `--jobs`, how many threads, and other numbers from 1.
 
 use std::num::NonZeroUsize;
 use std::str::FromStr;
@@ -30,6 +30,11 @@ impl Jobs {
         }
         wanted.min(most)
     }
+}
+
+/// Reads a number that may not be 0.
+pub fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse().map(NonZeroUsize::get).map_err(|_| "expected a number, from 1".to_owned())
 }
 
 /// What the machine has, for whom no number was given.

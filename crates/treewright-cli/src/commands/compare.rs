@@ -47,7 +47,7 @@ pub struct CompareArgs {
     seed: u64,
 
     /// Differences with a smaller p count as significant
-    #[arg(long, value_name = "P", default_value_t = 0.05)]
+    #[arg(long, value_name = "P", default_value_t = 0.05, value_parser = level)]
     level: f64,
 
     /// Print JSON
@@ -89,6 +89,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
     args.scoring.inputs(&args.gold, &predicted).refuse_as_output(args.output.as_deref())?;
     let (gold, files) = args.scoring.read(&args.gold, &predicted)?;
     let kind = gold.kind().expect("a gold file without trees was refused");
+    args.scoring.check(kind)?;
     let mut left_out = Vec::new();
     let measures = match kind {
         Kind::Constituents => args.constituents(&gold, &files, &mut left_out)?,
@@ -117,6 +118,11 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
         say!("skipped: ... and {} more", left_out.len() - 5);
     }
     Ok(if left_out.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn level(text: &str) -> Result<f64, String> {
+    let level = text.parse().ok().filter(|level| *level > 0.0 && *level < 1.0);
+    level.ok_or_else(|| "expected a probability between 0 and 1, such as 0.05".to_owned())
 }
 
 /// The file's name without its folders.

@@ -1,27 +1,28 @@
 //! `treewright convert`: from one format to another, through transforms.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use treewright::tree::{Transform, TransformHelp};
+use treewright::tree::{HeadRules, Transform, TransformHelp};
 use treewright::treebank::{self, Format, WriteOptions};
 use treewright::{Code, Result};
 
-use crate::io::{Inputs, Output, ReadArgs, Skipping, read_text, say, shown_name};
+use crate::io::{Inputs, Output, ReadArgs, Skipping, read_text, say, shown_name, usage};
 
 /// Convert a treebank between formats and apply transforms
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   treewright convert train.export train.discbracket
-  treewright convert wsj.mrg.gz - --to ptb --transform remove-traces,strip-functions
-  treewright convert ewt.conllu - --to conllu --transform pseudo-projective:head > projective.conllu
+  treewright convert wsj.mrg.gz - --transform remove-traces,strip-functions
+  treewright convert ewt.conllu projective.conllu \\
+      --transform pseudo-projective:head
 
 The transforms are listed by --list-transforms; they are applied from left to right.
-The formats are conllu, conllx, ptb, discbracket, export, tigerxml, alpino (read only), json, text and tokens.
+The formats are conllu, conllx, ptb, discbracket, export, tigerxml, alpino (read only), json, text and tokens. \
 A name that ends in .gz is written compressed; compressed input is recognised.")]
 pub struct ConvertArgs {
     /// The input (`-` for stdin)
@@ -73,7 +74,17 @@ pub fn run(args: &ConvertArgs) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     Inputs::default().with("the input", [&args.input]).refuse_as_output(Some(&args.output))?;
-    let mut load = |path: &str| read_text(Path::new(path));
+    let mut load = |path: &str| {
+        read_text(Path::new(path)).map_err(|error| match error.io_kind {
+            Some(ErrorKind::NotFound) => {
+                let known: Vec<&str> = HeadRules::built_in().map(|(name, _)| name).collect();
+                let message =
+                    format!("there are no head rules of this name ({}), and no such file", known.join(", "));
+                usage(message).in_file(path)
+            }
+            _ => error,
+        })
+    };
     let transforms = match &args.transform {
         Some(list) => Transform::parse_list(list, &mut load).map_err(|error| error.in_file("--transform"))?,
         None => Vec::new(),

@@ -21,11 +21,13 @@ use crate::io::{Inputs, Output, ReadArgs, Skipping, for_each_entry, say, shown_n
 #[command(after_help = "\
 Examples:
   treewright derive --system in-order wsj.mrg
-  treewright derive --system arc-hybrid-swap ewt.conllu --format table --sentence 3
-  treewright derive --system sr-gap,sr-cgap,sr-swap,sr-cswap alpino.export --head-rules dutch --stats
+  treewright derive --system arc-hybrid-swap ewt.conllu \\
+      --format table --sentence 3
+  treewright derive --system sr-gap,sr-cgap,sr-swap,sr-cswap alpino.export \\
+      --head-rules dutch --stats
 
-With --format text there is one line for each sentence; it is empty where the system cannot derive the tree (a
-non-projective tree with arc-hybrid, a discontinuous one with in-order). Such sentences are reported on stderr by
+With --format text there is one line for each sentence; it is empty where the system cannot derive the tree (a \
+non-projective tree with arc-hybrid, a discontinuous one with in-order). Such sentences are reported on stderr by \
 their number and counted; the exit code is 1 only if no tree at all can be derived.")]
 pub struct DeriveArgs {
     /// The treebank (`-` for stdin)

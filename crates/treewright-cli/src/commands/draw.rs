@@ -22,10 +22,11 @@ Examples:
   treewright draw dev.discbracket --sentence 2 --to svg -o tree.svg
   treewright draw dev.export --sentence 1-20 -o page.html
   treewright draw dev.export --sentence 1-3 -o 'tree-{}.svg'
-  echo '(S (NP (DT the) (NN dog)) (VP (VBZ barks)))' | treewright draw - --from ptb
+  echo '(S (NP (DT the) (NN dog)) (VP (VBZ barks)))' |
+      treewright draw - --from ptb
 
-Sentences that are too wide are drawn with their words below one another. Where lines cross, the horizontal one is
-broken; every junction with three or four arms is a true one. A sentence with more than 10,000 words and
+Sentences that are too wide are drawn with their words below one another. Where lines cross, the horizontal one is \
+broken; every junction with three or four arms is a true one. A sentence with more than 10,000 words and \
 constituents is not drawn.")]
 pub struct DrawArgs {
     /// The files to draw (`-` for stdin)

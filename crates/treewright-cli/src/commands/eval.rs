@@ -25,14 +25,15 @@ use crate::io::{OnError, Output, say};
 /// or --params proper); dependencies as the CoNLL 2018 shared task does, so that tokens may differ.
 #[derive(Args)]
 #[command(after_help = "\
-Sentences are put side by side by position. A blank line, (()) or (TOP) in a prediction is a sentence without a parse:
-EVALB's rules skip it. Where words or the numbers of sentences differ, the first difference is shown and the exit
+Sentences are put side by side by position. A blank line, (()) or (TOP) in a prediction is a sentence without a parse: \
+EVALB's rules skip it. Where words or the numbers of sentences differ, the first difference is shown and the exit \
 status is 1; with --on-error skip the rest counts, and what was left out is told and makes the exit status 1.
 
 Examples:
   treewright eval gold.mrg parsed.mrg
   treewright eval gold.export parsed.export --params proper --by gap
-  treewright eval gold.conllu greedy.conllu beam.conllu --by length --plot length.svg
+  treewright eval gold.conllu greedy.conllu beam.conllu \\
+      --by length --plot length.svg
   treewright eval gold.conllu parsed.conllu --json | jq .LAS.f1
   treewright eval gold.mrg parsed.mrg --errors 5")]
 pub struct EvalArgs {
@@ -89,6 +90,7 @@ pub fn run(args: &EvalArgs) -> Result<ExitCode> {
     inputs.refuse_as_output(args.plot.as_deref())?;
     let (gold, predicted) = args.scoring.read(&args.gold, &args.predicted)?;
     let kind = gold.kind().expect("a gold file without trees was refused");
+    args.scoring.check(kind)?;
     let discontinuous = gold.may_be_discontinuous() || predicted.iter().any(Treebank::may_be_discontinuous);
     let params = args.scoring.params(discontinuous)?;
     let mut reports = Vec::new();

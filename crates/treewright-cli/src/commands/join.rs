@@ -13,11 +13,11 @@ use crate::models;
 /// Join model files: a segmenter, taggers, lemmatisers and parsers in one file, to be used together or alone
 #[derive(Args)]
 #[command(after_help = "\
-A tagger belongs to the parsers and the lemmatiser after it, up to the next tagger. A lemmatiser from a file without a
+A tagger belongs to the parsers and the lemmatiser after it, up to the next tagger. A lemmatiser from a file without a \
 tagger goes to the first tagger with the tags that it knows. Only the first segmenter is kept.
 
 Example:
-  treewright join dependencies.model constituents.model -o english.model")]
+  treewright join dependencies.model constituents.model -o both.model")]
 pub struct JoinArgs {
     /// Model files, in order
     #[arg(required = true)]

@@ -13,6 +13,8 @@ use treewright::system::{ActionSet, Registered, SystemTag};
 use treewright::systems::table::{aligned, configuration};
 use treewright::{Code, Error, Result, Sentence};
 
+use crate::io::{Output, usage, visible};
+
 /// Show the loss of a configuration and the cost of every legal action
 ///
 /// The loss is the smallest number of wrong and missing constituents (or wrong heads) that any parse reachable from
@@ -20,19 +22,22 @@ use treewright::{Code, Error, Result, Sentence};
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  treewright oracle --system in-order --gold '(S (NP w0 w1) (VP w2))' --actions 'SH NT-S'
-  treewright oracle --system arc-hybrid-swap --gold '3 4 2' --actions 'SHIFT SHIFT'
-  echo '{\"gold\": \"(A (B w0) w1)\", \"prefix\": [\"SH\"]}' | treewright oracle --system in-order --jsonl
+  treewright oracle --system in-order --gold '(S (NP w0 w1) (VP w2))' \\
+      --actions 'SH NT-S'
+  treewright oracle --system arc-hybrid-swap --gold '3 4 2' \\
+      --actions 'SHIFT SWAP'
+  echo '{\"gold\": \"(A (B w0) w1)\", \"prefix\": [\"SH\"]}' |
+      treewright oracle --system in-order --jsonl
 
-Gold trees: for top-down, in-order and the bottom-up systems a bracketing whose leaves are bare words or (TAG word);
-for the sr- systems a discbracket, (A (B 0=w0 2=w2) 1=w1); for dependencies the heads, from 1, with n+1 (or 0) for
-the root. Is X in (X word) a tag or a constituent? A constituent if some word of the tree stands without brackets
-of its own, if X is among the labels given or opened by the actions, or if the words are just w0, w1, ..; a tag
+Gold trees: for top-down, in-order and the bottom-up systems a bracketing whose leaves are bare words or (TAG word); \
+for the sr- systems a discbracket, (A (B 0=w0 2=w2) 1=w1); for dependencies the heads, from 1, with n+1 (or 0) for \
+the root. Is X in (X word) a tag or a constituent? A constituent if some word of the tree stands without brackets \
+of its own, if X is among the labels given or opened by the actions, or if the words are just w0, w1, ..; a tag \
 otherwise; --bare-words and --tags decide it.
 
-As JSON, an input line is {\"gold\": .., \"prefix\": [..], \"labels\": [..]}, or {\"heads\": [..], \"labels\": [..],
-\"single_root\": true, \"prefix\": [..]}, where the labels are those the system has beside the gold tree's, or the
-relations of the words. An output line is {\"loss\": 2, \"finished\": false, \"actions\": [[\"SH\", 2], ..],
+As JSON, an input line is {\"gold\": .., \"prefix\": [..], \"labels\": [..]}, or {\"heads\": [..], \"labels\": [..], \
+\"single_root\": true, \"prefix\": [..]}, where the labels are those the system has beside the gold tree's, or the \
+relations of the words. An output line is {\"loss\": 2, \"finished\": false, \"actions\": [[\"SH\", 2], ..], \
 \"optimal\": [\"SH\"]}, with the loss after each action, or {\"error\": ..}.")]
 pub struct OracleArgs {
     /// The transition system
@@ -122,11 +127,11 @@ pub fn run(args: &OracleArgs) -> Result<ExitCode> {
 }
 
 fn lacking(system: SystemTag, kind: OracleKind) -> Error {
-    Error::new(Code::Underivable, 0, 0, format!("{system} has no {kind} oracle"))
+    usage(format!("{system} has no {kind} oracle"))
 }
 
 fn answer_lines(args: &OracleArgs, kind: OracleKind) -> Result<ExitCode> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = Output::stdout();
     for line in io::stdin().lock().lines() {
         let line = line?;
         if line.trim().is_empty() {
@@ -179,11 +184,20 @@ fn query(line: &str) -> Result<Query, String> {
     Ok(query)
 }
 
+/// Reads heads that stand in a row.
+fn heads(text: &str) -> Result<Vec<usize>> {
+    let head = |head: &str| {
+        let message = format!("--gold: expected the head of every word as a number, from 1, not {head:?}");
+        head.parse().map_err(|_| usage(message))
+    };
+    text.split_whitespace().map(head).collect()
+}
+
 fn answer_one(args: &OracleArgs, kind: OracleKind) -> Result<ExitCode> {
     let gold = args.gold.clone().unwrap_or_default();
-    let heads: Option<Vec<usize>> = gold.split_whitespace().map(|head| head.parse().ok()).collect();
+    let heads = if args.system.name().starts_with("arc-") { heads(&gold)? } else { Vec::new() };
     let query = Query {
-        heads: heads.unwrap_or_default(),
+        heads,
         gold,
         prefix: args.actions.split_whitespace().map(str::to_owned).collect(),
         labels: args.labels.clone(),
@@ -194,10 +208,11 @@ fn answer_one(args: &OracleArgs, kind: OracleKind) -> Result<ExitCode> {
         answer.shown.iter().map(|(name, text)| vec![(*name).to_owned(), text.clone()]).collect();
     let number = |loss: Option<u32>| loss.map_or_else(|| "-".to_owned(), |loss| loss.to_string());
     rows.push(vec!["Loss".to_owned(), format!("{} ({kind} oracle)", number(answer.loss))]);
-    let mut out = io::stdout().lock();
-    out.write_all(aligned(&rows).as_bytes())?;
+    let mut out = Output::stdout();
+    out.write_all(visible(&aligned(&rows)).as_bytes())?;
     if answer.is_finished {
         writeln!(out, "The parse is finished.")?;
+        out.finish()?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut rows = vec![["Action", "Cost", "Loss after", ""].map(str::to_owned).to_vec()];
@@ -208,7 +223,8 @@ fn answer_one(args: &OracleArgs, kind: OracleKind) -> Result<ExitCode> {
         rows.push(vec![name.clone(), cost, number(*after), mark.to_owned()]);
     }
     writeln!(out)?;
-    out.write_all(aligned(&rows).as_bytes())?;
+    out.write_all(visible(&aligned(&rows)).as_bytes())?;
+    out.finish()?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -27,17 +27,19 @@ use crate::{models, workers};
 /// Parse text, tokens or treebanks with a trained model; trees in the input are ignored
 #[derive(Args)]
 #[command(after_help = "\
-Input that is no treebank is raw text: the model's segmenter finds sentences and tokens, its tagger the tags. Tokens
-(--from tokens) are tagged. Words with tags (a treebank, or --from tokens --tagged) keep them if the model knows them,
-in whatever column: a parser for Penn tags uses XPOS, a parser for Universal Dependencies fills in UPOS around Penn
+Input that is no treebank is raw text: the model's segmenter finds sentences and tokens, its tagger the tags. Tokens \
+(--from tokens) are tagged. Words with tags (a treebank, or --from tokens --tagged) keep them if the model knows them, \
+in whatever column: a parser for Penn tags uses XPOS, a parser for Universal Dependencies fills in UPOS around Penn \
 tags. Tags the model does not know are replaced, and a note says so.
 
 Examples:
   echo 'The public is still cautious.' | treewright parse
   treewright parse --as constituents letters.txt -o letters.mrg
-  treewright parse --model pt.model --jsonl-field text corpus.jsonl.gz -o parsed.jsonl
-  treewright parse --model wsj.model --from tokens --tagged <<< 'The/DT public/NN waits/VBZ ./.'
-  treewright parse -m nl.model big.discbracket.gz --beam 8 --jobs 2 --json-stats speed.json -o parsed.discbracket")]
+  treewright parse --jsonl-field text corpus.jsonl.gz -o parsed.jsonl
+  echo 'The/DT public/NN waits/VBZ ./.' |
+      treewright parse --model wsj.model --from tokens --tagged
+  treewright parse --model nl.model big.discbracket.gz --beam 8 --jobs 2 \\
+      --json-stats speed.json -o parsed.discbracket")]
 pub struct ParseArgs {
     /// What to parse (`-` for stdin): raw text, or any format with words
     #[arg(default_value = "-")]

@@ -10,7 +10,7 @@ use treewright::eval::{Params, Parsed, conll18};
 use treewright::treebank::{self, Entry, Format, ReadOptions};
 use treewright::{Code, ConstituentTree, DependencyTree, Error, Result, Sentence, Tree};
 
-use crate::io::{Inputs, OnError, open_raw, shown_name};
+use crate::io::{Inputs, OnError, open_raw, shown_name, usage};
 
 /// Flags of the commands that score.
 #[derive(Args, Clone, Debug)]
@@ -118,6 +118,15 @@ impl ScoringArgs {
             others.push(file);
         }
         Ok((gold, others))
+    }
+
+    /// Refuses flags that say nothing about this kind of trees.
+    pub fn check(&self, kind: Kind) -> Result<()> {
+        let flags = [("--disc-only", self.disc_only), ("--params", self.params.is_some())];
+        match flags.iter().find(|(_, is_given)| *is_given && kind == Kind::Dependencies) {
+            Some((flag, _)) => Err(usage(format!("{flag} is about constituents; these are dependencies"))),
+            None => Ok(()),
+        }
     }
 
     fn read_one(&self, path: &Path, gold_format: Option<Format>) -> Result<Treebank> {

@@ -8,7 +8,8 @@ use crate::system::TransitionSystem;
 /// A configuration in the papers' notation.
 ///
 /// Words stand as they are, openings by their label, finished constituents as `*NP*` (bold, in the papers),
-/// temporaries as `X:`, the artificial root as `ROOT`. Of the buffer, the first three items are shown.
+/// temporaries as `X:`, the artificial root as `ROOT`. Of the buffer the first three items are shown, of stack and deque
+/// the top 40: a table with all of them would grow with the square of the sentence's length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// The stack (S, in the systems that split it), its top last.
@@ -21,6 +22,9 @@ pub struct Shown {
 
 /// How many items of the buffer are shown.
 const AHEAD: u8 = 3;
+
+/// How many items of the stack and of the deque are shown.
+const BELOW: usize = 40;
 
 /// One configuration.
 pub fn configuration<S: TransitionSystem>(
@@ -42,14 +46,13 @@ pub fn configuration<S: TransitionSystem>(
             (_, None) => "?".to_owned(),
         }
     };
-    let stack: Vec<String> = reversed(forest.chain(view.stack)).into_iter().map(item).collect();
+    let stack = top_last(forest.chain(view.stack), item);
     let deque = view.deque_top.map(|top| {
         // The rest of D, nearest first; below it the chain belongs to S.
-        let rest = reversed(forest.chain(view.deque).take(view.n_deque as usize));
-        let shown: Vec<String> = rest.into_iter().chain([top]).map(item).collect();
-        bracketed(&shown)
+        let rest = forest.chain(view.deque).take(view.n_deque as usize);
+        top_last([top].into_iter().chain(rest), item)
     });
-    Shown { stack: bracketed(&stack), deque, buffer: buffer(forest, &view, item) }
+    Shown { stack, deque, buffer: buffer(forest, &view, item) }
 }
 
 fn buffer(forest: &Forest, view: &View, item: impl Fn(NodeId) -> String) -> String {
@@ -61,10 +64,14 @@ fn buffer(forest: &Forest, view: &View, item: impl Fn(NodeId) -> String) -> Stri
     bracketed(&shown)
 }
 
-fn reversed(nodes: impl Iterator<Item = NodeId>) -> Vec<NodeId> {
-    let mut nodes: Vec<NodeId> = nodes.collect();
-    nodes.reverse();
-    nodes
+/// Items that come top first, with the top last.
+fn top_last(mut nodes: impl Iterator<Item = NodeId>, item: impl Fn(NodeId) -> String) -> String {
+    let mut shown: Vec<String> = nodes.by_ref().take(BELOW).map(item).collect();
+    if nodes.next().is_some() {
+        shown.push("...".to_owned());
+    }
+    shown.reverse();
+    bracketed(&shown)
 }
 
 fn bracketed(items: &[String]) -> String {
@@ -139,6 +146,20 @@ mod tests {
 
     fn words() -> Sentence {
         Sentence::from_tagged(["The", "public", "is", "still", "cautious", "."].map(|word| (word, "")))
+    }
+
+    #[test]
+    fn of_long_stacks_the_top_is_shown() {
+        let n = 100;
+        let words: Vec<String> = (0..n).map(|i| format!("w{i}")).collect();
+        let text = format!("(S {})", words.join(" "));
+        let tree = trees::tree(&text);
+        let system = TopDown::from_trees([&tree].into_iter(), &SystemOptions::default());
+        let sentence = Sentence::from_tagged(words.iter().map(|word| (word.as_str(), "")));
+        let table = table(&system, &sentence, &system.derive(&tree).unwrap());
+        let last_shift = table.lines().nth(n + 2).expect("a line for each step");
+        assert!(last_shift.contains("[ ..., w60, ") && last_shift.contains(", w99 ]"), "{last_shift}");
+        assert!(table.lines().nth(30).expect("a line").contains("[ S, w0, "), "{table}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::rc::Rc;
 
 use flate2::Compression;
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 
 use crate::error::{Code, Error, Result};
@@ -49,7 +49,7 @@ pub(super) fn unzip<'a>(source: impl Read + Send + 'a) -> Result<Plain<'a>> {
     let gzip = magic == [0x1F, 0x8B];
     let source = io::Cursor::new(magic).chain(source);
     let mut rest: Box<dyn Read + Send + 'a> = if gzip {
-        Box::new(Gunzip { decoder: MultiGzDecoder::new(BufReader::with_capacity(1 << 16, source)) })
+        Box::new(Gunzip { decoder: Some(GzDecoder::new(BufReader::with_capacity(1 << 16, source))) })
     } else {
         Box::new(source)
     };
@@ -81,24 +81,49 @@ impl Read for Failed {
     }
 }
 
-/// A decoder whose complaints about the data say that they are such.
+/// A decoder of one gzip file after the other, whose complaints about the data say that they are such.
 struct Gunzip<R> {
-    decoder: MultiGzDecoder<R>,
+    /// None at the end.
+    decoder: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> Gunzip<R> {
+    /// What is read next, without a word on whose fault an error is.
+    fn read_any(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while let Some(decoder) = &mut self.decoder {
+            let n_read = decoder.read(out)?;
+            if n_read > 0 || out.is_empty() {
+                return Ok(n_read);
+            }
+            let mut rest = self.decoder.take().expect("it was just used").into_inner();
+            match rest.fill_buf()?.first() {
+                None => break,
+                Some(0x1F) => self.decoder = Some(GzDecoder::new(rest)),
+                Some(_) => {
+                    let message = "there are other bytes after the gzip data; expected the end of the file";
+                    return Err(bad_gzip(message));
+                }
+            }
+        }
+        Ok(0)
+    }
+}
+
+fn bad_gzip(message: impl Into<String>) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, Error::new(Code::BadGzip, 0, 0, message))
 }
 
 impl<R: BufRead> Read for Gunzip<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        self.decoder.read(out).map_err(|error| {
-            let message = match error.kind() {
-                ErrorKind::UnexpectedEof => {
-                    "the gzip data ends too early; expected the rest of the file".to_owned()
-                }
-                ErrorKind::InvalidInput | ErrorKind::InvalidData => {
-                    format!("the gzip data is damaged ({error}); expected a whole gzip file")
-                }
-                _ => return error,
-            };
-            io::Error::new(ErrorKind::InvalidData, Error::new(Code::BadGzip, 0, 0, message))
+        self.read_any(out).map_err(|error| match error.kind() {
+            _ if error.get_ref().is_some_and(|inner| inner.is::<Error>()) => error,
+            ErrorKind::UnexpectedEof => {
+                bad_gzip("the gzip data ends too early; expected the rest of the file")
+            }
+            ErrorKind::InvalidInput | ErrorKind::InvalidData => {
+                bad_gzip(format!("the gzip data is damaged ({error}); expected a whole gzip file"))
+            }
+            _ => error,
         })
     }
 }

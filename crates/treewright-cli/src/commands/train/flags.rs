@@ -13,7 +13,7 @@ use treewright::word_classes::WordVectors;
 use treewright::{Code, Error, Result};
 
 use crate::io::{Inputs, ReadArgs, read_text, refuse_unless_model, usage, with_suffix};
-use crate::jobs::{self, Jobs};
+use crate::jobs::{self, Jobs, at_least_one};
 
 /// Train a parser on a treebank: by itself the best settings for the data, and all parts that the data allows
 ///
@@ -22,9 +22,9 @@ use crate::jobs::{self, Jobs};
 /// With --recipe, --system or --config it trains the parser alone, unless --with names other parts.
 #[derive(Args)]
 #[command(after_help = "\
-With a tagger the parser learns from tags like those it will see: the training data is tagged in parts, each by a
-tagger trained on the others (--jackknife), and each sentence is learnt from with these tags and with the treebank's.
-Where the tagger's two best tags are close, the model parses with both and keeps the better total score; the weight of
+With a tagger the parser learns from tags like those it will see: the training data is tagged in parts, each by a \
+tagger trained on the others (--jackknife), and each sentence is learnt from with these tags and with the treebank's. \
+Where the tagger's two best tags are close, the model parses with both and keeps the better total score; the weight of \
 the tagger's score is tuned on the development data.
 
 Examples:
@@ -245,10 +245,6 @@ pub enum UpdateArg {
     Local,
     Early,
     MaxViolation,
-}
-
-fn at_least_one(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "expected a number, from 1".to_owned())
 }
 
 fn probability(text: &str) -> Result<f64, String> {
