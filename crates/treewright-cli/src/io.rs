@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use treewright::treebank::{self, Entry, Format, Limit, Opened, ReadOptions};
+use treewright::treebank::{self, Encoding, Entry, Format, Limit, Opened, ReadOptions};
 use treewright::{Code, Error, Result};
 
 pub use interrupts::say_when_interrupted;
@@ -40,6 +40,10 @@ pub struct ReadArgs {
     /// Format of the input [default: by extension, then by content]
     #[arg(long, value_name = "FORMAT")]
     pub from: Option<Format>,
+
+    /// Encoding of the input, such as latin1 or utf-16le [default: utf-8; UTF-16 by its byte order mark]
+    #[arg(long, value_name = "NAME")]
+    pub encoding: Option<Encoding>,
 
     /// Read `word/TAG` in the format `tokens`
     #[arg(long)]
@@ -77,6 +81,7 @@ impl ReadArgs {
         ReadOptions {
             file: shown_name(path.as_ref()).into_owned(),
             format: self.from,
+            encoding: self.encoding,
             tagged: self.tagged,
             many_roots: self.many_roots,
             limit: self.max_sentence_bytes.unwrap_or_default(),
@@ -169,6 +174,11 @@ impl Progress {
             ),
         };
         Progress(bar)
+    }
+
+    /// One that is never drawn.
+    pub fn hidden() -> Self {
+        Progress(ProgressBar::hidden())
     }
 
     /// Counts what is read from `source`.

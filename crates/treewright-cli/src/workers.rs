@@ -1,31 +1,99 @@
 //! Threads that share work as it comes, with results in the order of the work.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, mpsc};
+use std::sync::{Condvar, Mutex, mpsc};
 
-use treewright::Result;
+use treewright::{Code, Error, Result};
 
-/// For each thread so much work is under way at most: enough that no thread waits for another, and memory stays bounded.
+/// At most this much work is under way for each thread: enough that no thread waits for another, and memory stays bounded.
 const UNDER_WAY: usize = 8;
 
-/// Has `jobs` threads do the work that `feed` gives, whoever is free, and gives the results to `take` in the order of the
-/// work. `worker` makes what a thread works with.
+/// What happens, in order.
+pub enum Event<R> {
+    /// The next result.
+    Done(R),
+    /// Nothing more is done for now: whoever waits for results should see those there are.
+    Idle,
+}
+
+/// How much work is under way.
+struct Window {
+    state: Mutex<WindowState>,
+    changed: Condvar,
+    size: usize,
+}
+
+#[derive(Default)]
+struct WindowState {
+    n_under_way: usize,
+    is_stopped: bool,
+}
+
+impl Window {
+    /// Waits until there is room for one more. `false` if no more is wanted.
+    fn enter(&self) -> bool {
+        let state = self.state.lock().expect("nobody panics here");
+        let mut state = self
+            .changed
+            .wait_while(state, |state| state.n_under_way >= self.size && !state.is_stopped)
+            .expect("nobody panics here");
+        state.n_under_way += 1;
+        !state.is_stopped
+    }
+
+    fn leave(&self) {
+        self.state.lock().expect("nobody panics here").n_under_way -= 1;
+        self.changed.notify_one();
+    }
+
+    fn stop(&self) {
+        self.state.lock().expect("nobody panics here").is_stopped = true;
+        self.changed.notify_one();
+    }
+}
+
+/// Where the thread that feeds puts work.
+pub struct Feeder<'a, T> {
+    give: mpsc::Sender<(usize, T)>,
+    window: &'a Window,
+    n_given: usize,
+}
+
+impl<T> Feeder<'_, T> {
+    /// Gives work to the first thread that is free; waits while too much is under way.
+    ///
+    /// # Errors
+    /// When no more work is wanted, because a result was refused.
+    pub fn give(&mut self, item: T) -> Result<()> {
+        if self.window.enter() && self.give.send((self.n_given, item)).is_ok() {
+            self.n_given += 1;
+            return Ok(());
+        }
+        Err(Error::new(Code::Io, 0, 0, "stopped"))
+    }
+}
+
+/// Has `jobs` threads do the work that `feed` gives, whichever is free, and hands the results to `take` in the order of the
+/// work, as soon as they are there. `worker` makes what a thread works with.
+///
+/// `feed` has a thread of its own, so that results are handed on while it waits for input. When it should wait no
+/// longer, since a result was refused, `unblock` is called.
 ///
 /// # Errors
-/// The first error of `take`, then work that was not begun is left undone; or that of `feed`, behind the results of what it
+/// The first error of `take`, then work that was not begun is left undone; or that of `feed`, after the results of what it
 /// gave before.
 pub fn in_order<T: Send, R: Send, W: FnMut(T) -> R + Send>(
     jobs: usize,
     worker: impl Fn() -> W,
-    feed: impl FnOnce(&mut dyn FnMut(T) -> Result<()>) -> Result<()>,
-    mut take: impl FnMut(R) -> Result<()>,
+    feed: impl FnOnce(Feeder<'_, T>) -> Result<()> + Send,
+    unblock: impl Fn(),
+    mut take: impl FnMut(Event<R>) -> Result<()>,
 ) -> Result<()> {
     let (give, work) = mpsc::channel::<(usize, T)>();
     let (done, results) = mpsc::channel::<(usize, R)>();
     let work = Mutex::new(work);
+    let window = Window { state: Mutex::default(), changed: Condvar::new(), size: UNDER_WAY * jobs };
     std::thread::scope(|scope| {
-        // When this ends, however it does, nothing more is given and no result is waited for: the threads end, too.
-        let (give, results) = (give, results);
         for _ in 0..jobs {
             let (mut worker, done, work) = (worker(), done.clone(), &work);
             scope.spawn(move || {
@@ -38,42 +106,58 @@ pub fn in_order<T: Send, R: Send, W: FnMut(T) -> R + Send>(
             });
         }
         drop(done);
-        // What came too early: the next result to take is the first.
-        let mut early: VecDeque<Option<R>> = VecDeque::new();
-        let (mut given, mut taken) = (0, 0);
-        // Takes what is done, and waits until no more than `most` is under way.
-        let mut take_results = |given: usize, most: usize| -> Result<()> {
-            loop {
-                let next = if given - taken > most {
-                    results.recv().expect("a worker answers")
-                } else if let Ok(next) = results.try_recv() {
-                    next
-                } else {
-                    return Ok(());
-                };
-                let (number, result) = next;
-                let place = number - taken;
-                if early.len() <= place {
-                    early.resize_with(place + 1, || None);
+        let feeder = Feeder { give, window: &window, n_given: 0 };
+        let feeding = scope.spawn(move || feed(feeder));
+        let taken = take_in_order(&results, &window, &mut take);
+        // The threads end when nobody wants their results; the feeder, when nobody wants its work.
+        drop(results);
+        window.stop();
+        if taken.is_err() {
+            unblock();
+        }
+        let fed = feeding.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        taken.and(fed)
+    })
+}
+
+/// Hands results on until all threads have ended.
+fn take_in_order<R>(
+    results: &mpsc::Receiver<(usize, R)>,
+    window: &Window,
+    take: &mut impl FnMut(Event<R>) -> Result<()>,
+) -> Result<()> {
+    // What came too early: the next result to take is the first.
+    let mut early: VecDeque<Option<R>> = VecDeque::new();
+    let mut n_taken = 0;
+    let mut is_idle = true;
+    loop {
+        let next = match results.try_recv() {
+            Ok(next) => next,
+            Err(mpsc::TryRecvError::Disconnected) => return Ok(()),
+            Err(mpsc::TryRecvError::Empty) => {
+                if !is_idle {
+                    take(Event::Idle)?;
+                    is_idle = true;
                 }
-                early[place] = Some(result);
-                while let Some(Some(_)) = early.front() {
-                    take(early.pop_front().flatten().expect("it was just seen"))?;
-                    taken += 1;
+                match results.recv() {
+                    Ok(next) => next,
+                    Err(mpsc::RecvError) => return Ok(()),
                 }
             }
         };
-        let mut is_stopped = false;
-        let fed = feed(&mut |item| {
-            give.send((given, item)).expect("the workers wait for work");
-            given += 1;
-            take_results(given, UNDER_WAY * jobs - 1).inspect_err(|_| is_stopped = true)
-        });
-        if !is_stopped {
-            take_results(given, 0)?;
+        let (number, result) = next;
+        let place = number - n_taken;
+        if early.len() <= place {
+            early.resize_with(place + 1, || None);
         }
-        fed
-    })
+        early[place] = Some(result);
+        while let Some(Some(_)) = early.front() {
+            take(Event::Done(early.pop_front().flatten().expect("it was just seen")))?;
+            n_taken += 1;
+            is_idle = false;
+            window.leave();
+        }
+    }
 }
 
 #[cfg(test)]
@@ -81,9 +165,12 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
-    use treewright::{Code, Error};
-
     use super::*;
+
+    /// Gives all of these, up to the first that is not wanted.
+    fn give_all(mut feeder: Feeder<'_, u64>, items: impl IntoIterator<Item = u64>) -> Result<()> {
+        items.into_iter().try_for_each(|item| feeder.give(item))
+    }
 
     #[test]
     fn results_come_in_order_and_work_under_way_is_bounded() {
@@ -92,50 +179,90 @@ mod tests {
             let mut taken = Vec::new();
             let work = || {
                 |i: u64| {
-                    // Early work takes longer than what comes behind.
+                    most.fetch_max(1 + under_way.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+                    // Early work takes longer than what comes after it.
                     std::thread::sleep(Duration::from_micros(i * 7919 % 400));
                     i * i
                 }
             };
-            let feed = |give: &mut dyn FnMut(u64) -> Result<()>| {
-                (0..200).try_for_each(|i| {
-                    most.fetch_max(1 + under_way.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
-                    give(i)
-                })
-            };
-            let take = |square| {
-                under_way.fetch_sub(1, Ordering::Relaxed);
-                taken.push(square);
+            let take = |event| {
+                if let Event::Done(square) = event {
+                    under_way.fetch_sub(1, Ordering::Relaxed);
+                    taken.push(square);
+                }
                 Ok(())
             };
-            in_order(jobs, work, feed, take).expect("no errors");
+            in_order(jobs, work, |feeder| give_all(feeder, 0..200), || (), take).expect("no errors");
             assert!(taken.into_iter().eq((0..200).map(|i| i * i)), "{jobs} jobs");
             assert!(most.into_inner() <= UNDER_WAY * jobs);
         }
     }
 
+    /// What feeds may wait for an answer before it gives the next.
+    #[test]
+    fn a_result_is_handed_on_while_the_feeder_waits() {
+        let (answer, answers) = mpsc::channel::<u64>();
+        let feed = move |mut feeder: Feeder<'_, u64>| {
+            for i in 0..5 {
+                feeder.give(i)?;
+                assert_eq!(answers.recv(), Ok(i + 1));
+            }
+            Ok(())
+        };
+        let mut last = None;
+        let take = |event| {
+            match event {
+                Event::Done(result) => last = Some(result),
+                Event::Idle => {
+                    answer.send(last.take().expect("a result before it is idle")).expect("it waits");
+                }
+            }
+            Ok(())
+        };
+        in_order(2, || |i: u64| i + 1, feed, || (), take).expect("no errors");
+    }
+
     #[test]
     fn an_error_ends_it() {
-        let error = || Error::new(Code::Io, 1, 1, "full");
+        let error = || Error::new(Code::Unwritable, 1, 1, "full");
         let taken = |stop: u64| {
             let mut n = 0;
-            let take = |_| {
-                n += 1;
+            let take = |event| {
+                if let Event::Done(_) = event {
+                    n += 1;
+                }
                 if n == stop { Err(error()) } else { Ok(()) }
             };
-            let ends =
-                in_order(2, || |i: u64| i, |give| (0..).try_for_each(give), take).expect_err("endless");
-            assert_eq!(ends.code, Code::Io);
+            let ends = in_order(2, || |i: u64| i, |feeder| give_all(feeder, 0..), || (), take);
+            assert_eq!(ends.expect_err("endless").code, Code::Unwritable);
             n
         };
         assert_eq!([taken(1), taken(50)], [1, 50]);
         let mut taken = Vec::new();
-        let take = |i| {
-            taken.push(i);
+        let take = |event| {
+            if let Event::Done(i) = event {
+                taken.push(i);
+            }
             Ok(())
         };
-        let fed = in_order(3, || |i: u64| i, |give| (0..3).try_for_each(give).and(Err(error())), take);
-        assert_eq!(fed.expect_err("fed three").code, Code::Io);
+        let feed = |feeder: Feeder<'_, u64>| give_all(feeder, 0..3).and(Err(error()));
+        let fed = in_order(3, || |i: u64| i, feed, || (), take);
+        assert_eq!(fed.expect_err("fed three").code, Code::Unwritable);
         assert_eq!(taken, [0, 1, 2], "what was given is done");
+    }
+
+    /// A feeder that waits for input that never comes is woken.
+    #[test]
+    fn an_error_wakes_the_feeder() {
+        let (wake, woken) = mpsc::channel::<()>();
+        let feed = move |mut feeder: Feeder<'_, u64>| {
+            feeder.give(0)?;
+            woken.recv().expect("woken by a message");
+            feeder.give(1)
+        };
+        let error = Error::new(Code::Unwritable, 1, 1, "full");
+        let unblock = || wake.send(()).expect("it waits");
+        let ends = in_order(1, || |i: u64| i, feed, unblock, |_| Err(error.clone()));
+        assert_eq!(ends, Err(error));
     }
 }

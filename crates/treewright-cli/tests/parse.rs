@@ -144,7 +144,6 @@ fn bad_documents_say_where() {
         (["--jsonl-field", "text"], "{\"text\": \"Hi.\"}\n{\"text\": 3}\n", "stdin:2:1"),
         (["--jsonl-field", "text"], "nonsense\n", "stdin:1:"),
         (["--text-column", "3"], "a\tb\n", "there are 2"),
-        (["--text-column", "0"], "a\tb\n", "column 0"),
     ] {
         let output = run(&[&["parse", "--model", model()], &flags[..]].concat(), input);
         let message = String::from_utf8(output.stderr).expect("UTF-8");

@@ -1,27 +1,31 @@
 //! `treewright parse`: raw text, tokens, or words and tags, to trees.
 
+mod documents;
 mod input;
 mod notices;
 mod output;
+mod source;
 
-use std::cell::RefCell;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use input::{Batch, Input, PortionRead, WithoutTags};
+use documents::Layout;
+use input::{Batch, Input, Pending, PortionRead, SharedPending, WithoutTags};
 use notices::Notices;
 use output::{Sink, Trees};
+use source::Interrupt;
 use treewright::Result;
 use treewright::parser::{ScoredTree, Search, TreeKind};
 use treewright::pipeline::{AnalyserWorker, Tagging};
 use treewright::tagset::UnknownTags;
 use treewright::treebank::{self, Entry, Format, ParseInfo};
 
-use crate::io::{Inputs, Output, ReadArgs, Skipping, say, usage};
+use crate::io::{Inputs, Output, Progress, ReadArgs, Skipping, is_dash, say, usage};
 use crate::jobs::{self, Jobs};
+use crate::workers::Event;
 use crate::{models, workers};
 
 /// Parse text, tokens or treebanks with a trained model; trees in the input are ignored
@@ -62,19 +66,31 @@ pub struct ParseArgs {
     #[arg(long, short)]
     output: Option<PathBuf>,
 
-    /// The input is TSV: the text stands in this column (from 1); the other columns, the sentence's number and its
-    /// tree are written, a line for each sentence
-    #[arg(long, value_name = "N", conflicts_with_all = ["from", "jsonl_field"])]
-    text_column: Option<usize>,
+    /// The input is a table (TSV, or CSV by its name or --csv): the text stands in this column, a number from 1 or a name
+    /// in the first line; the other columns, the sentence's number and its tree are written, a line for each sentence
+    #[arg(long, value_name = "N|NAME", conflicts_with_all = ["from", "jsonl_field"])]
+    text_column: Option<String>,
 
-    /// The input is JSON, one document a line: the text stands in this field; each document is written with a field
-    /// `trees`
+    /// The first line of the table has the names of the columns [default: if --text-column is a name]
+    #[arg(long, requires = "text_column")]
+    header: bool,
+
+    /// The table is CSV: columns between commas, in quotes where needed [default: if a file's name ends in .csv]
+    #[arg(long, requires = "text_column")]
+    csv: bool,
+
+    /// The input is JSON, one document a line: the text stands in this field. Each document is written as it was, with
+    /// its trees in a further field: objects, or strings if --to names a format other than json
     #[arg(long, value_name = "FIELD", conflicts_with = "from")]
     jsonl_field: Option<String>,
 
-    /// What line ends in raw text mean
-    #[arg(long, value_enum, default_value_t = LinesArg::Free)]
-    lines: LinesArg,
+    /// The field for the trees of a JSON document
+    #[arg(long, value_name = "FIELD", default_value = "trees", requires = "jsonl_field")]
+    trees_field: String,
+
+    /// What line ends in raw text mean [default: free; end-sentences for text typed at a terminal]
+    #[arg(long, value_enum)]
+    lines: Option<LinesArg>,
 
     /// Replace all tags in the input by the tagger's [default: sentences without tags, or with tags that the model
     /// does not know, are tagged]
@@ -213,7 +229,13 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     let mut sink = Sink::new(args, &analyser, &mut output)?;
     let mut totals = Totals::default();
     let parsing = Instant::now();
-    let progress = args.read.progress(&args.files);
+    let layout = Layout::of(args)?;
+    let is_typed = args.files.iter().any(|path| is_dash(path)) && std::io::stdin().is_terminal();
+    // Nothing may be drawn over what is being typed.
+    let progress = if is_typed { Progress::hidden() } else { args.read.progress(&args.files) };
+    if is_typed && !args.read.quiet {
+        say!("Type text, and end it with Ctrl-D on a line of its own.");
+    }
     let tagging = match (args.retag, args.keep_tags) {
         (true, _) => Tagging::Always,
         (false, true) => Tagging::Untagged,
@@ -229,15 +251,20 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
         let close_calls = if args.first_tags { 0 } else { analyser.close_calls };
         let mut worker = analyser.worker(search, tagging).with_close_calls(close_calls);
         move |batch: Batch| {
-            let (entries, document, read) = match batch {
-                Batch::Sentences(entries) => (entries, None, None),
-                Batch::Document(entries, document) => (entries, Some(document), None),
-                Batch::Unread(portion, format, options) => {
-                    let (entries, read) = PortionRead::of(&portion, format, &options, args.read.on_error);
-                    (entries, None, Some(read))
+            let (entries, documents, read) = match batch {
+                Batch::Sentences(entries) => (entries, Vec::new(), None),
+                Batch::Documents(entries, documents) => (entries, documents, None),
+                Batch::Unread(portion, format, file) => {
+                    let (entries, read) = PortionRead::of(&portion, format, &file, args.read.on_error);
+                    (entries, Vec::new(), Some(read))
                 }
-                Batch::EndOfFile(options) => {
-                    (Vec::new(), None, Some(PortionRead { ends: Some(options), ..PortionRead::default() }))
+                Batch::Bad(error) => {
+                    let read = PortionRead { errors: vec![error], ..PortionRead::default() };
+                    (Vec::new(), Vec::new(), Some(read))
+                }
+                Batch::EndOfFile(file) => {
+                    let read = PortionRead { ends: Some(file), ..PortionRead::default() };
+                    (Vec::new(), Vec::new(), Some(read))
                 }
             };
             let started = Instant::now();
@@ -247,27 +274,36 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
             let n_tokens = entries.iter().map(|entries| entries[0].sentence.len()).sum();
             let n_sentences = entries.len();
             let unknown_tags = worker.take_unknown_tags();
-            let trees = Trees::of(entries, document, by_workers);
+            let trees = Trees::of(entries, &documents, by_workers);
             Parsed { trees, n_sentences, n_tokens, seconds, unknown_tags, read }
         }
     };
-    let skipping = RefCell::new(Skipping::new(args.read.on_error));
+    let mut skipping = Skipping::new(args.read.on_error);
+    let interrupt = Interrupt::default();
     let without_tags = WithoutTags::new(args, &analyser);
     let mut input = Input {
         args,
         pipeline: &pipeline,
-        segmenter: None,
         progress: &progress,
-        skipping: &skipping,
+        interrupt: &interrupt,
         without_tags: &without_tags,
+        layout,
+        segmenter: None,
+        n_sentences: 0,
     };
     let mut notices = Notices::default();
     let mut n_items_of_file = 0;
     workers::in_order(
         jobs,
         worker,
-        |send| args.files.iter().try_for_each(|path| input.read(path, send)),
-        |Parsed { trees, n_sentences, n_tokens, seconds, unknown_tags, read }| {
+        |feeder| {
+            let pending = SharedPending::new(Pending::new(feeder, args.read.on_error));
+            args.files.iter().try_for_each(|path| input.read(path, &pending))
+        },
+        || interrupt.raise(),
+        |event| {
+            let Event::Done(parsed) = event else { return sink.flush() };
+            let Parsed { trees, n_sentences, n_tokens, seconds, unknown_tags, read } = parsed;
             notices.add_unknown_tags(unknown_tags);
             totals.seconds += seconds;
             totals.sentences += n_sentences;
@@ -278,18 +314,17 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
                 without_tags.warn();
             }
             for error in read.errors {
-                let sentence = n_items_of_file + error.location.sentence;
-                skipping.borrow_mut().accept(Err::<(), _>(error.in_sentence(sentence)))?;
+                let sentence = error.location.sentence;
+                let sentence = if read.n_items > 0 { n_items_of_file + sentence } else { sentence };
+                skipping.accept(Err::<(), _>(error.in_sentence(sentence)))?;
             }
             n_items_of_file += read.n_items;
-            match read.ends {
-                Some(options) if n_items_of_file == 0 => Err(treebank::empty_input().in_file(&options.file)),
-                Some(_) => {
-                    n_items_of_file = 0;
-                    Ok(())
-                }
-                None => Ok(()),
+            let Some(file) = read.ends else { return Ok(()) };
+            if n_items_of_file == 0 {
+                return Err(file.explained(treebank::empty_input()).in_file(&file.options.file));
             }
+            n_items_of_file = 0;
+            Ok(())
         },
     )?;
     progress.clear();
@@ -300,7 +335,7 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
         notices.tell(totals.sentences);
     }
     totals.report(args, jobs, loading, parsing.elapsed().as_secs_f64())?;
-    Ok(skipping.into_inner().report())
+    Ok(skipping.report())
 }
 
 /// What is to be said about each tree.

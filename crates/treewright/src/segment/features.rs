@@ -440,8 +440,8 @@ impl Cutter {
                 };
                 if is_end {
                     let gap = match is_space {
-                        true => Gap { kind: GapKind::Space, end: place + 1, n_chars: 1 },
-                        false => Gap { kind: GapKind::None, end: place, n_chars: 0 },
+                        true => Gap { kind: GapKind::Space, end: place + 1, n_chars: 1, ends_line: false },
+                        false => Gap { end: place, ..Gap::default() },
                     };
                     token(start, at, gap);
                     start = at + usize::from(is_space);

@@ -122,7 +122,7 @@ impl Default for SegmentOptions {
 pub struct Document {
     /// Its sentences.
     pub sentences: Vec<Sentence>,
-    /// All of the text, if it is nothing but white space and there is no sentence to keep it; otherwise empty.
+    /// White space at the end that no sentence keeps: see [`Stream::finish`].
     pub blank: String,
 }
 

@@ -34,6 +34,8 @@ pub(super) struct Gap {
     /// Where it ends, in bytes from the start of the document.
     pub(super) end: usize,
     pub(super) n_chars: usize,
+    /// Does it end with the line, whatever white space may follow? See [`Scanner::by_lines`].
+    pub(super) ends_line: bool,
 }
 
 /// A stretch of text without white space, or with single spaces where tokens may hold them.
@@ -119,6 +121,11 @@ enum State {
     InGap,
 }
 
+/// Is it a character that ends a line?
+pub(super) fn is_line_end(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\u{B}' | '\u{C}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
 /// Reads pieces from text that comes in portions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scanner {
@@ -128,9 +135,17 @@ pub(super) struct Scanner {
     piece: Piece,
     last: Option<Class>,
     spaces: Spaces,
+    /// Does a line feed complete the piece before it?
+    by_lines: bool,
 }
 
 impl Scanner {
+    /// A scanner for text whose lines are known to end sentences: a piece is complete at the first line feed after it,
+    /// and further white space stands before the next piece.
+    pub(super) fn by_lines() -> Self {
+        Scanner { by_lines: true, ..Scanner::default() }
+    }
+
     /// Reads on in `text`, which begins at `base`, to its end, and adds the pieces that are complete.
     pub(super) fn scan(&mut self, text: &str, base: usize, rules: &Rules, out: &mut Vec<Piece>) {
         let bytes = text.as_bytes();
@@ -148,6 +163,12 @@ impl Scanner {
                     self.spaces = Spaces::default();
                 }
                 self.spaces.push(c);
+                if c == '\n' && self.by_lines && self.state == State::InGap {
+                    let (kind, end) = (self.spaces.kind(), base + at + 1);
+                    self.piece.gap = Gap { kind, end, n_chars: self.spaces.n_chars, ends_line: true };
+                    self.start(end, out);
+                    self.state = State::Before;
+                }
             } else {
                 self.add(c, base + at, rules, out);
             }
@@ -172,12 +193,12 @@ impl Scanner {
             }
             State::InPiece => {
                 self.piece.end = at;
-                self.piece.gap = Gap { kind: GapKind::None, end: at, n_chars: 0 };
+                self.piece.gap = Gap { end: at, ..Gap::default() };
                 self.start(at, out);
             }
             State::InGap => {
                 let Spaces { n_chars, .. } = self.spaces;
-                self.piece.gap = Gap { kind: self.spaces.kind(), end: at, n_chars };
+                self.piece.gap = Gap { kind: self.spaces.kind(), end: at, n_chars, ends_line: false };
                 self.start(at, out);
             }
             State::Before => self.piece.start = at,
@@ -207,7 +228,7 @@ impl Scanner {
             }
             State::InGap => self.spaces.n_chars,
         };
-        self.piece.gap = Gap { kind: GapKind::End, end: self.at, n_chars };
+        self.piece.gap = Gap { kind: GapKind::End, end: self.at, n_chars, ends_line: true };
         out.push(self.piece);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::features::{Case, Cutter, History, Tok, end_features};
 use super::output;
-use super::scan::{GapKind, Piece, Scanner};
+use super::scan::{GapKind, Piece, Scanner, is_line_end};
 use super::{Lines, SegmentOptions, Segmenter};
 use crate::error::{Code, Error, Result};
 use crate::ids::TokenIdx;
@@ -12,6 +12,10 @@ use crate::sentence::{Multiword, Sentence, Str, Token};
 const BLOCK: usize = 1 << 14;
 
 /// Cuts one document, portion by portion. The sentences do not depend on the portions.
+///
+/// Where line ends end sentences ([`Lines::EndSentences`], [`Lines::AreSentences`]), no line depends on the next, and the
+/// sentences of a line are complete with its line feed; white space after that belongs to the next sentence. Otherwise a
+/// sentence is complete when enough of the next one is known.
 ///
 /// Memory is bounded by the longest sentence (see [`SegmentOptions::max_tokens`]) and the longest run of white space.
 #[derive(Debug)]
@@ -30,6 +34,8 @@ pub struct Stream<'a> {
     pieces: Vec<Piece>,
     next_piece: usize,
     cutter: Cutter,
+    /// The first piece of the line.
+    line_start: String,
     tokens: Vec<Tok>,
     /// How likely each token of the open sentence is its end, for sentences that must be cut somewhere.
     scores: Vec<i32>,
@@ -38,6 +44,8 @@ pub struct Stream<'a> {
     decided: usize,
     history: History,
     features: Vec<u64>,
+    /// Where the last sentence given away ended, white space included.
+    given: usize,
     /// Characters of the document before the open sentence.
     n_chars: usize,
     starts_document: bool,
@@ -55,16 +63,21 @@ impl<'a> Stream<'a> {
             partial: Vec::new(),
             line: 1,
             column: 1,
-            scanner: Scanner::default(),
+            scanner: match options.lines {
+                Lines::Free => Scanner::default(),
+                Lines::EndSentences | Lines::AreSentences => Scanner::by_lines(),
+            },
             pieces: Vec::new(),
             next_piece: 0,
             cutter: Cutter::default(),
+            line_start: String::new(),
             tokens: Vec::new(),
             scores: Vec::new(),
             first: 0,
             decided: 0,
             history: History::default(),
             features: Vec::new(),
+            given: 0,
             n_chars: 0,
             starts_document: true,
             starts_paragraph: true,
@@ -86,8 +99,8 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    /// Ends the document: adds the sentences that are left. A document of nothing but white space has no sentence to
-    /// keep it, so it is given back here; otherwise the string is empty.
+    /// Ends the document: adds the sentences that are left. White space that no sentence keeps is given back: all of a
+    /// document that is nothing else, or what follows the last line feed where lines end sentences.
     ///
     /// # Errors
     /// When the document ends inside a character.
@@ -97,7 +110,7 @@ impl<'a> Stream<'a> {
         if !self.partial.is_empty() {
             return Err(self.not_utf8());
         }
-        Ok(if self.starts_document { self.text } else { String::new() })
+        Ok(self.text.split_off(self.given - self.base))
     }
 
     /// Adds the block's characters to the text.
@@ -143,32 +156,56 @@ impl<'a> Stream<'a> {
     }
 
     fn not_utf8(&self) -> Error {
-        Error::new(Code::InvalidUtf8, self.line, self.column, "bytes that are not UTF-8; expected text")
+        let message =
+            "bytes that are not UTF-8; expected UTF-8 text, or its encoding (such as --encoding latin1)";
+        Error::new(Code::InvalidUtf8, self.line, self.column, message)
     }
 
     /// Cuts as far as what is known of the text allows: nothing may depend on where it stops for now.
     fn advance(&mut self, is_over: bool, out: &mut Vec<Sentence>) {
         self.scanner.scan(&self.text, self.base, &self.segmenter.rules, &mut self.pieces);
-        // A piece is cut when the next one is complete, and a token's end is judged by two tokens behind it.
-        let n_ready = if is_over { self.pieces.len() } else { self.pieces.len().saturating_sub(1) };
-        while self.next_piece < n_ready {
+        // A piece is cut when the next one is complete, and a token's end is judged by two tokens after it; but nothing is
+        // waited for where a line ends a sentence.
+        while let Some(piece) = self.pieces.get(self.next_piece)
+            && (is_over || piece.gap.ends_line || self.next_piece + 1 < self.pieces.len())
+        {
             self.cut_piece();
         }
-        while self.decided < self.tokens.len() && (is_over || self.decided + 2 < self.tokens.len()) {
+        while self.decided < self.tokens.len()
+            && (is_over || self.decided + 2 < self.tokens.len() || self.rest_of_line() > 0)
+        {
             self.decide(out);
         }
     }
 
+    /// If the line is known to end at the next undecided token or one of the two after it: the number of its tokens from
+    /// there on. Otherwise 0.
+    fn rest_of_line(&self) -> usize {
+        let ahead = self.tokens[self.decided..].iter().take(3);
+        ahead.enumerate().find(|(_, tok)| tok.gap.ends_line).map_or(0, |(i, _)| i + 1)
+    }
+
     fn cut_piece(&mut self) {
-        let Stream { segmenter, text, base, pieces, next_piece, cutter, tokens, .. } = self;
+        let Stream { segmenter, text, base, pieces, next_piece, cutter, line_start, tokens, .. } = self;
         let slice = |piece: &Piece| &text[piece.start - *base..piece.end - *base];
         let piece = &pieces[*next_piece];
-        let next = pieces.get(*next_piece + 1).map(slice);
+        if line_start.is_empty() {
+            line_start.push_str(slice(piece));
+        }
+        let next = match piece.gap.ends_line {
+            // What the next line begins with is not known yet: most likely it is something like the start of this one.
+            true if piece.gap.kind != GapKind::End => Some(&line_start[..]),
+            true => None,
+            false => pieces.get(*next_piece + 1).map(slice),
+        };
         let first = tokens.len();
         let decide = |features: &[u64], _: usize| segmenter.tokens.score(features) > 0;
         cutter.cut(&segmenter.rules, piece, slice(piece), next, decide, tokens);
         for tok in &mut tokens[first..] {
             tok.case = Case(segmenter.cases.get(tok.lower).clamp(0, 5) as u8);
+        }
+        if piece.gap.ends_line {
+            line_start.clear();
         }
         *next_piece += 1;
     }
@@ -182,7 +219,17 @@ impl<'a> Stream<'a> {
             (GapKind::End, _) => (true, 0),
             (_, Lines::EndSentences | Lines::AreSentences) if is_line_end => (true, 0),
             (_, lines) => {
-                end_features(&self.history, &self.tokens, self.first, self.decided, &mut self.features);
+                let known = match self.rest_of_line() {
+                    0 => self.tokens.len(),
+                    n => self.decided + n,
+                };
+                end_features(
+                    &self.history,
+                    &self.tokens[..known],
+                    self.first,
+                    self.decided,
+                    &mut self.features,
+                );
                 let score = self.segmenter.sentences.score(&self.features);
                 (score > 0 && lines != Lines::AreSentences, score)
             }
@@ -207,8 +254,9 @@ impl<'a> Stream<'a> {
         let mut sentence = Sentence { tokens: Vec::with_capacity(n + n / 8), ..Sentence::default() };
         let mut text = String::from("# text = ");
         let start = self.tokens[self.first].start;
-        // Only the document's first token has white space before it that is not behind another.
-        let before = if self.starts_document { &self.text[..start - self.base] } else { "" };
+        // White space at the start of the document, or after a line that ended a sentence.
+        let before = &self.text[self.given - self.base..start - self.base];
+        self.starts_paragraph |= before.contains(is_line_end);
         self.n_chars += before.chars().count();
         for (i, tok) in self.tokens[self.first..end].iter().enumerate() {
             let form = &self.text[tok.start - self.base..tok.end - self.base];
@@ -238,6 +286,7 @@ impl<'a> Stream<'a> {
         self.starts_document = false;
         self.starts_paragraph = self.tokens[end - 1].gap.kind == GapKind::Blank;
         self.scores.drain(..n);
+        self.given = self.tokens[end - 1].gap.end;
         self.first = end;
     }
 
@@ -248,17 +297,8 @@ impl<'a> Stream<'a> {
         self.first = 0;
         self.pieces.drain(..self.next_piece);
         self.next_piece = 0;
-        // The text up to the next token, or the next piece; before the first one nothing is forgotten.
-        if self.starts_document {
-            return;
-        }
-        let start = match (self.tokens.first(), self.pieces.first()) {
-            (Some(tok), _) => tok.start,
-            (None, Some(piece)) => piece.start,
-            (None, None) => return,
-        };
-        self.text.drain(..start - self.base);
-        self.base = start;
+        self.text.drain(..self.given - self.base);
+        self.base = self.given;
     }
 }
 

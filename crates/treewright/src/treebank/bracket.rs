@@ -81,8 +81,12 @@ impl<W: Write> Writer for PennWriter<W> {
         Ok(self.out.write_all(text)?)
     }
 
-    fn finish(&mut self) -> Result<()> {
+    fn flush(&mut self) -> Result<()> {
         Ok(self.out.flush()?)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.flush()
     }
 }
 

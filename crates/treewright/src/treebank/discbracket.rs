@@ -75,7 +75,11 @@ impl<W: Write> Writer for DiscbracketWriter<W> {
         Ok(self.out.write_all(text)?)
     }
 
-    fn finish(&mut self) -> Result<()> {
+    fn flush(&mut self) -> Result<()> {
         Ok(self.out.flush()?)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.flush()
     }
 }

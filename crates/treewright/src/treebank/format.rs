@@ -47,7 +47,7 @@ formats! {
 }
 
 /// The tags that Universal Dependencies allows: CoNLL-X has others.
-const UPOS: [&[u8]; 18] = [
+pub(super) const UPOS: [&[u8]; 18] = [
     b"ADJ", b"ADP", b"ADV", b"AUX", b"CCONJ", b"CONJ", b"DET", b"INTJ", b"NOUN", b"NUM", b"PART", b"PRON",
     b"PROPN", b"PUNCT", b"SCONJ", b"SYM", b"VERB", b"X",
 ];
@@ -165,7 +165,8 @@ fn detect_columns(bytes: &[u8]) -> Option<Format> {
         let id = columns.next().unwrap_or(b"");
         let tag = columns.nth(2);
         if columns.count() != 6 || !id.first().is_some_and(u8::is_ascii_digit) {
-            return None;
+            // After a good row this is one with a mistake; the reader will say so.
+            return found.filter(|&format| format == Format::Conllx).map(|_| Format::Conllu);
         }
         let is_conllu = id.iter().any(|byte| matches!(byte, b'-' | b'.'));
         if found == Some(Format::Conllu) || is_conllu {

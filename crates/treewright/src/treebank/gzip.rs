@@ -9,6 +9,7 @@ use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 
 use crate::error::{Code, Error, Result};
+use crate::treebank::encoding::{Decoded, Encoding};
 use crate::treebank::{Entry, Writer};
 
 /// How much of a text `Plain` shows before it is read.
@@ -42,10 +43,15 @@ impl Read for Plain<'_> {
     }
 }
 
-/// Unzips a source if its first bytes say that it is gzip; concatenated gzip files count as one.
-pub(super) fn unzip<'a>(source: impl Read + Send + 'a) -> Result<Plain<'a>> {
+/// Unzips a source if its first bytes say that it is gzip; concatenated gzip files count as one. Of the text no more is
+/// read before it is asked for than is `enough`.
+pub(super) fn unzip<'a>(
+    source: impl Read + Send + 'a,
+    encoding: Option<Encoding>,
+    enough: impl Fn(&[u8]) -> bool,
+) -> Result<Plain<'a>> {
     let mut source: Box<dyn Read + Send + 'a> = Box::new(source);
-    let (magic, mut failed) = first_bytes(&mut source, 2);
+    let (magic, mut failed) = first_bytes(&mut source, 2, |_| false);
     let gzip = magic == [0x1F, 0x8B];
     let source = io::Cursor::new(magic).chain(source);
     let mut rest: Box<dyn Read + Send + 'a> = if gzip {
@@ -53,9 +59,10 @@ pub(super) fn unzip<'a>(source: impl Read + Send + 'a) -> Result<Plain<'a>> {
     } else {
         Box::new(source)
     };
+    rest = Box::new(Decoded::new(rest, encoding));
     let mut head = Vec::new();
     if failed.is_none() {
-        (head, failed) = first_bytes(&mut rest, PEEK);
+        (head, failed) = first_bytes(&mut rest, PEEK, enough);
     }
     // A failure behind readable text is reported when the reader gets there, not before.
     match failed {
@@ -65,11 +72,27 @@ pub(super) fn unzip<'a>(source: impl Read + Send + 'a) -> Result<Plain<'a>> {
     }
 }
 
-/// Up to `n` bytes, fewer at the end or before an error.
-fn first_bytes(source: &mut dyn Read, n: usize) -> (Vec<u8>, Option<io::Error>) {
-    let mut bytes = Vec::with_capacity(n);
-    let result = source.take(n as u64).read_to_end(&mut bytes);
-    (bytes, result.err())
+/// Up to `n` bytes, fewer if they are enough, at the end, or before an error.
+fn first_bytes(
+    source: &mut dyn Read,
+    n: usize,
+    enough: impl Fn(&[u8]) -> bool,
+) -> (Vec<u8>, Option<io::Error>) {
+    let mut bytes = vec![0; n];
+    let mut end = 0;
+    while end < n && !enough(&bytes[..end]) {
+        match source.read(&mut bytes[end..]) {
+            Ok(0) => break,
+            Ok(n) => end += n,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => {
+                bytes.truncate(end);
+                return (bytes, Some(error));
+            }
+        }
+    }
+    bytes.truncate(end);
+    (bytes, None)
 }
 
 /// A source that fails once and then is at its end.
@@ -163,6 +186,10 @@ impl<'a, W: Write> GzipWriter<'a, W> {
 impl<W: Write> Writer for GzipWriter<'_, W> {
     fn write(&mut self, entry: &Entry) -> Result<()> {
         self.inner.write(entry)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.inner.flush()
     }
 
     fn finish(&mut self) -> Result<()> {

@@ -306,7 +306,10 @@ fn bad_bytes(line: &[u8], number: usize) -> Error {
     let message = if number == 1 && (line.starts_with(b"\xFF\xFE") || line.starts_with(b"\xFE\xFF")) {
         "the file is UTF-16; expected UTF-8".to_owned()
     } else {
-        format!("the byte 0x{:02X} is not UTF-8; expected UTF-8 text", bad.unwrap_or_default())
+        format!(
+            "the byte 0x{:02X} is not UTF-8; expected UTF-8 text, or its encoding (such as --encoding latin1)",
+            bad.unwrap_or_default()
+        )
     };
     Error::new(Code::InvalidUtf8, number, valid.chars().count() + 1, message)
 }
@@ -363,11 +366,22 @@ mod tests {
     #[test]
     fn bad_bytes_have_a_column() {
         check("ok\né\0\n".as_bytes(), &["ok", "2:2: a NUL byte; expected text [TW004]"]);
-        check(b"\xC3\xA9\xFFx\nok", &["1:2: the byte 0xFF is not UTF-8; expected UTF-8 text [TW003]", "ok"]);
+        check(
+            b"\xC3\xA9\xFFx\nok",
+            &[
+                "1:2: the byte 0xFF is not UTF-8; expected UTF-8 text, or its encoding (such as --encoding latin1) [TW003]",
+                "ok",
+            ],
+        );
         check(b"a\0\xFF\n", &["1:2: a NUL byte; expected text [TW004]"]);
         check(b"\xFF\xFEa\0\n", &["1:1: the file is UTF-16; expected UTF-8 [TW003]"]);
         // A character that the end of the file cuts.
-        check(b"ab\xC3", &["1:3: the byte 0xC3 is not UTF-8; expected UTF-8 text [TW003]"]);
+        check(
+            b"ab\xC3",
+            &[
+                "1:3: the byte 0xC3 is not UTF-8; expected UTF-8 text, or its encoding (such as --encoding latin1) [TW003]",
+            ],
+        );
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod bracket;
 mod bracket_scan;
 mod conllu;
 mod discbracket;
+mod encoding;
 mod export;
 mod format;
 mod gzip;
@@ -36,6 +37,7 @@ mod parse_info;
 mod portions;
 #[cfg(test)]
 mod random;
+mod sniff;
 mod tigerxml;
 mod tokens;
 mod xml;
@@ -46,6 +48,7 @@ pub use alpino::AlpinoReader;
 pub use bracket::{PennReader, PennWriter};
 pub use conllu::{ConlluReader, ConlluWriter};
 pub use discbracket::{DiscbracketReader, DiscbracketWriter};
+pub use encoding::Encoding;
 pub use export::{ExportReader, ExportWriter};
 pub use format::Format;
 pub use json::{JsonReader, JsonWriter};
@@ -58,6 +61,7 @@ pub use tokens::{TokensReader, TokensWriter, tokenize};
 use crate::error::{Code, Error, Result};
 use crate::sentence::{Sentence, Str};
 use crate::tree::Tree;
+use sniff::{Sniffed, sniff};
 
 /// One sentence of a treebank, with its tree if it has one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,6 +86,12 @@ pub trait Writer {
     /// When the format cannot hold this entry, or the output fails.
     fn write(&mut self, entry: &Entry) -> Result<()>;
 
+    /// Flushes, so that whoever waits sees what was written; not what is being compressed, which has to wait.
+    ///
+    /// # Errors
+    /// When the output fails.
+    fn flush(&mut self) -> Result<()>;
+
     /// Writes what the format needs at its end and flushes. To be called once.
     ///
     /// # Errors
@@ -96,8 +106,12 @@ pub struct ReadOptions {
     pub file: String,
     /// The format; if absent, it is recognised by the name, then by the content.
     pub format: Option<Format>,
-    /// The format when neither name nor content tells.
+    /// The format when neither name nor content tells. With [`Format::Text`], anything is text that is not clearly a
+    /// treebank, also in a file whose name says that it is text; no more is read before it is asked for than is needed to
+    /// know.
     pub fallback: Option<Format>,
+    /// The encoding, if it is not UTF-8; UTF-16 with a byte order mark needs none.
+    pub encoding: Option<Encoding>,
     /// CoNLL-U: may a sentence have several roots? (CoNLL-X always may.)
     pub many_roots: bool,
     /// `tokens`: is each token a `word/TAG`?
@@ -141,7 +155,9 @@ pub struct Recognised<'a> {
     pub format: Format,
     /// Was the input compressed?
     pub gzip: bool,
-    /// The bytes, uncompressed.
+    /// Did the content show the format, rather than the options or the name?
+    pub by_content: bool,
+    /// The bytes, uncompressed, as UTF-8.
     pub source: Box<dyn Read + Send + 'a>,
 }
 
@@ -151,10 +167,20 @@ pub struct Recognised<'a> {
 /// When the input is empty, its format unknown, or its first bytes cannot be read.
 pub fn recognise<'a>(source: impl Read + Send + 'a, options: &ReadOptions) -> Result<Recognised<'a>> {
     let in_file = |error: Error| error.in_file(&options.file);
-    let plain = gzip::unzip(source).map_err(in_file)?;
+    let prefers_text = options.fallback == Some(Format::Text);
+    let by_name =
+        Format::from_path(&options.file).filter(|&format| !(prefers_text && format == Format::Text));
+    let known = options.format.or(by_name);
+    let enough = |head: &[u8]| known.is_some() || prefers_text && sniff(head, false) != Sniffed::Unknown;
+    let plain = gzip::unzip(source, options.encoding, enough).map_err(in_file)?;
     let gzip = plain.gzip;
-    let known = options.format.or_else(|| Format::from_path(&options.file));
-    let format = match known.or_else(|| Format::detect(plain.peek())).or(options.fallback) {
+    let shown = || match sniff(plain.peek(), true) {
+        Sniffed::Treebank(format) => Some(format),
+        Sniffed::Prose | Sniffed::Unknown => None,
+    };
+    let shown = || if prefers_text { shown() } else { Format::detect(plain.peek()) };
+    let by_content = if known.is_some() { None } else { shown() };
+    let format = match known.or(by_content).or(options.fallback) {
         Some(format) => format,
         None if plain.peek().is_empty() => return Err(in_file(empty_input())),
         None => {
@@ -162,7 +188,8 @@ pub fn recognise<'a>(source: impl Read + Send + 'a, options: &ReadOptions) -> Re
             return Err(in_file(Error::new(Code::UnknownFormat, 1, 1, message)));
         }
     };
-    Ok(Recognised { format, gzip, source: Box::new(plain) })
+    let by_content = by_content.is_some();
+    Ok(Recognised { format, gzip, by_content, source: Box::new(plain) })
 }
 
 /// Recognises an input and reads it.
@@ -170,7 +197,7 @@ pub fn recognise<'a>(source: impl Read + Send + 'a, options: &ReadOptions) -> Re
 /// # Errors
 /// As [`recognise`].
 pub fn open<'a>(source: impl Read + Send + 'a, options: &ReadOptions) -> Result<Opened<'a>> {
-    let Recognised { format, gzip, source } = recognise(source, options)?;
+    let Recognised { format, gzip, source, .. } = recognise(source, options)?;
     Ok(Opened { format, gzip, reader: reader(format, source, options) })
 }
 

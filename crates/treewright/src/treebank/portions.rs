@@ -30,8 +30,12 @@ impl Portion {
         format: Format,
         options: &ReadOptions,
     ) -> impl Iterator<Item = Result<Entry>> + use<'a> {
-        let (file, n_lines_before) = (options.file.clone(), self.n_lines_before);
-        plain_reader(format, &self.text[..], options).map(move |item| {
+        let file = options.file.clone();
+        // A reader drops a byte order mark, but only that of the file: before others it gets a blank line.
+        let is_marked = self.n_lines_before > 0 && self.text.starts_with(BYTE_ORDER_MARK);
+        let before: &[u8] = if is_marked { b"\n" } else { b"" };
+        let n_lines_before = self.n_lines_before - before.len();
+        plain_reader(format, before.chain(&self.text[..]), options).map(move |item| {
             item.map_err(|mut error| {
                 error.location.line += n_lines_before;
                 error.in_file(&file)
@@ -46,8 +50,12 @@ pub struct Portions<R> {
     source: R,
     /// A portion has this many bytes, more or less.
     size: usize,
+    /// Are sentences handed out as soon as they have been read?
+    is_eager: bool,
     /// What was read and not yet handed out.
     rest: Vec<u8>,
+    /// No portion ends in the first of these bytes.
+    searched: usize,
     n_lines: usize,
     /// Why there is no more.
     failed: Option<Error>,
@@ -64,13 +72,21 @@ impl<R: Read> Portions<R> {
         Portions {
             source,
             size,
+            is_eager: false,
             rest: Vec::new(),
+            searched: 0,
             n_lines: 0,
             failed: None,
             at_end: false,
             limit,
             in_large_sentence: None,
         }
+    }
+
+    /// Portions of at most about `size` bytes that hold the sentences which one reading of the source completes: nothing
+    /// waits for more to come.
+    pub fn eager(source: R, size: usize, limit: Limit) -> Self {
+        Portions { is_eager: true, ..Portions::new(source, size, limit) }
     }
 
     /// Skips to the line feed that ends the next blank line. It stays, so that nothing after it looks like the start of
@@ -97,14 +113,19 @@ impl<R: Read> Portions<R> {
         }
     }
 
-    /// Reads until `rest` has this many bytes, or there is no more.
+    /// Reads until `rest` has this many bytes, or there is no more; or once.
     fn fill(&mut self, size: usize) {
         let mut end = self.rest.len();
         self.rest.resize(size.max(end), 0);
         while end < self.rest.len() && !self.at_end {
             match self.source.read(&mut self.rest[end..]) {
                 Ok(0) => self.at_end = true,
-                Ok(n) => end += n,
+                Ok(n) => {
+                    end += n;
+                    if self.is_eager {
+                        break;
+                    }
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => {
                     let mut error = Error::from(error);
@@ -114,7 +135,7 @@ impl<R: Read> Portions<R> {
                     self.failed = Some(error);
                     self.at_end = true;
                     // Of the sentence that was broken off nothing is read.
-                    end = last_cut(&self.rest[..end]).unwrap_or(0);
+                    end = last_cut(&self.rest[..end], 0).unwrap_or(0);
                 }
             }
         }
@@ -135,18 +156,20 @@ impl<R: Read> Iterator for Portions<R> {
             if self.at_end {
                 break self.rest.len();
             }
-            match last_cut(&self.rest) {
-                Some(cut) => break cut,
-                None if self.limit.is_exceeded_by(self.rest.len()) => {
-                    let line = memchr::memrchr(b'\n', &self.rest).map_or(0, |newline| newline + 1);
-                    let line = &self.rest[line..];
-                    // A line that is too long ends no sentence.
-                    self.in_large_sentence = Some(is_blank(line) && !self.limit.is_exceeded_by(line.len()));
-                    break self.rest.len();
-                }
-                None => size = self.rest.len() * 2,
+            if let Some(cut) = last_cut(&self.rest, self.searched) {
+                break cut;
             }
+            if self.limit.is_exceeded_by(self.rest.len()) {
+                let line = memchr::memrchr(b'\n', &self.rest).map_or(0, |newline| newline + 1);
+                let line = &self.rest[line..];
+                // A line that is too long ends no sentence.
+                self.in_large_sentence = Some(is_blank(line) && !self.limit.is_exceeded_by(line.len()));
+                break self.rest.len();
+            }
+            self.searched = memchr::memrchr(b'\n', &self.rest).map_or(0, |newline| newline + 1);
+            size = size.max(self.rest.len() * 2);
         };
+        self.searched = 0;
         if cut == 0 {
             return self.failed.take().map(Err);
         }
@@ -158,18 +181,15 @@ impl<R: Read> Iterator for Portions<R> {
     }
 }
 
-/// The place after the last blank line, if what follows is known to be no byte order mark, which would be dropped there.
-fn last_cut(text: &[u8]) -> Option<usize> {
+/// The place after the last blank line, if that is after `from`.
+fn last_cut(text: &[u8], from: usize) -> Option<usize> {
     let mut end = memchr::memrchr(b'\n', text)? + 1;
-    loop {
+    while end > from {
         let start = memchr::memrchr(b'\n', &text[..end - 1]).map_or(0, |before| before + 1);
-        let behind = &text[end..];
-        if is_blank(&text[start..end - 1]) && behind.len() >= 3 && !behind.starts_with(BYTE_ORDER_MARK) {
+        if is_blank(&text[start..end - 1]) {
             return Some(end);
-        }
-        if start == 0 {
-            return None;
         }
         end = start;
     }
+    None
 }

@@ -497,6 +497,10 @@ impl<W: Write> Writer for TigerWriter<W> {
         Ok(self.out.write_all(&self.text)?)
     }
 
+    fn flush(&mut self) -> Result<()> {
+        Ok(self.out.flush()?)
+    }
+
     fn finish(&mut self) -> Result<()> {
         if !std::mem::replace(&mut self.has_head, true) {
             self.out.write_all(HEAD.as_bytes())?;

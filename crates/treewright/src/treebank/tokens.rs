@@ -265,8 +265,12 @@ impl<W: Write> Writer for TokensWriter<W> {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<()> {
+    fn flush(&mut self) -> Result<()> {
         Ok(self.sink.flush()?)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.flush()
     }
 }
 

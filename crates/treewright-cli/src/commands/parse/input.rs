@@ -1,42 +1,56 @@
 //! What `treewright parse` reads, in batches that go to the threads.
 
-use std::cell::{Cell, RefCell};
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, IsTerminal, Read};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
-use serde_json::Value;
 use treewright::pipeline::{Analyser, Pipeline};
 use treewright::segment::{Lines, SegmentOptions, Segmenter};
 use treewright::treebank::{self, Entry, Format, Portion, Portions, ReadOptions, Recognised};
-use treewright::{Code, Error, Result};
+use treewright::{Code, Error, Result, Sentence};
 
+use super::documents::{Document, DocumentReader, Layout};
+use super::source::{Interrupt, Live, is_regular_file};
 use super::{LinesArg, ParseArgs};
-use crate::io::{OnError, Progress, Skipping, open_raw, say};
+use crate::io::{OnError, Progress, is_dash, open_raw, say, usage};
+use crate::workers::Feeder;
 
 /// Sentences that go to a thread together: enough to make the hand-over cheap, few enough to bound memory.
 const BATCH: usize = 64;
 
-/// So many bytes that a thread reads itself go to it together.
+/// About this many bytes that a thread reads itself go to it together.
 const PORTION: usize = 1 << 16;
 
 /// Work for a thread.
 pub(super) enum Batch {
     /// Sentences.
     Sentences(Vec<Entry>),
-    /// All sentences of one document.
-    Document(Vec<Entry>, Document),
+    /// The sentences of documents, and how many of them each document has.
+    Documents(Vec<Entry>, Vec<(Document, usize)>),
     /// What is still to be read.
-    Unread(Portion, Format, Arc<ReadOptions>),
+    Unread(Portion, Format, Arc<FileInfo>),
+    /// Something that could not be read and is left out.
+    Bad(Error),
     /// No more portions of this file come.
-    EndOfFile(Arc<ReadOptions>),
+    EndOfFile(Arc<FileInfo>),
 }
 
-/// A document of a corpus, without its text.
-pub(super) enum Document {
-    Json(serde_json::Map<String, Value>),
-    /// The columns but that of the text.
-    Row(String),
+/// What there is to know for reading a file.
+pub(super) struct FileInfo {
+    pub(super) options: ReadOptions,
+    /// Was the format seen in the content, so that it might be raw text all the same?
+    by_content: bool,
+}
+
+impl FileInfo {
+    /// The error, with the way out if the file may be something else than it was taken for.
+    pub(super) fn explained(&self, mut error: Error) -> Error {
+        if self.by_content && error.code != Code::Io {
+            error.message.push_str("; if this is raw text, say --from text");
+        }
+        error
+    }
 }
 
 /// What came of a portion.
@@ -47,7 +61,7 @@ pub(super) struct PortionRead {
     pub(super) errors: Vec<Error>,
     pub(super) has_sentence_without_tags: bool,
     /// The file, if this is its end.
-    pub(super) ends: Option<Arc<ReadOptions>>,
+    pub(super) ends: Option<Arc<FileInfo>>,
 }
 
 impl PortionRead {
@@ -55,11 +69,11 @@ impl PortionRead {
     pub(super) fn of(
         portion: &Portion,
         format: Format,
-        options: &ReadOptions,
+        file: &FileInfo,
         on_error: OnError,
     ) -> (Vec<Entry>, Self) {
         let (mut entries, mut read) = (Vec::new(), PortionRead::default());
-        for item in portion.read(format, options) {
+        for item in portion.read(format, &file.options) {
             read.n_items += 1;
             match item {
                 Ok(entry) => {
@@ -67,7 +81,7 @@ impl PortionRead {
                     entries.push(entry);
                 }
                 Err(error) => {
-                    read.errors.push(error);
+                    read.errors.push(file.explained(error));
                     if on_error == OnError::Fail {
                         break;
                     }
@@ -78,161 +92,296 @@ impl PortionRead {
     }
 }
 
+/// Work that is gathered until it is worth handing over, or until there is nothing to do but wait for input.
+pub(super) struct Pending<'a> {
+    feeder: Feeder<'a, Batch>,
+    on_error: OnError,
+    entries: Vec<Entry>,
+    documents: Vec<(Document, usize)>,
+}
+
+impl<'a> Pending<'a> {
+    pub(super) fn new(feeder: Feeder<'a, Batch>, on_error: OnError) -> Self {
+        Pending { feeder, on_error, entries: Vec::new(), documents: Vec::new() }
+    }
+
+    fn sentence(&mut self, entry: Entry) -> Result<()> {
+        self.entries.push(entry);
+        if self.entries.len() == BATCH { self.send() } else { Ok(()) }
+    }
+
+    pub(super) fn document(
+        &mut self,
+        document: Document,
+        entries: impl Iterator<Item = Entry>,
+    ) -> Result<()> {
+        let before = self.entries.len();
+        self.entries.extend(entries);
+        self.documents.push((document, self.entries.len() - before));
+        if self.entries.len() >= BATCH || self.documents.len() >= BATCH { self.send() } else { Ok(()) }
+    }
+
+    /// Something that cannot be read: the end, or left out.
+    pub(super) fn bad(&mut self, error: Error) -> Result<()> {
+        if self.on_error == OnError::Fail {
+            return Err(error);
+        }
+        self.give(Batch::Bad(error))
+    }
+
+    /// Sends what has been gathered.
+    fn send(&mut self) -> Result<()> {
+        let (entries, documents) = (std::mem::take(&mut self.entries), std::mem::take(&mut self.documents));
+        if !documents.is_empty() {
+            self.feeder.give(Batch::Documents(entries, documents))
+        } else if !entries.is_empty() {
+            self.feeder.give(Batch::Sentences(entries))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Sends what has been gathered, and this.
+    fn give(&mut self, batch: Batch) -> Result<()> {
+        self.send()?;
+        self.feeder.give(batch)
+    }
+}
+
+/// [`Pending`], for the loop that reads and for the source that it reads from.
+pub(super) struct SharedPending<'a>(Mutex<Pending<'a>>);
+
+impl<'a> SharedPending<'a> {
+    pub(super) fn new(pending: Pending<'a>) -> Self {
+        SharedPending(Mutex::new(pending))
+    }
+
+    pub(super) fn with<T>(&self, change: impl FnOnce(&mut Pending<'a>) -> T) -> T {
+        change(&mut self.0.lock().expect("nobody panics while changing it"))
+    }
+}
+
 /// Where sentences come from.
 pub(super) struct Input<'a> {
     pub(super) args: &'a ParseArgs,
     pub(super) pipeline: &'a Pipeline,
+    pub(super) progress: &'a Progress,
+    pub(super) interrupt: &'a Interrupt,
+    pub(super) without_tags: &'a WithoutTags,
+    /// How documents are laid out, if the input has any.
+    pub(super) layout: Option<Layout>,
     /// Loaded when raw text comes.
     pub(super) segmenter: Option<Segmenter>,
-    pub(super) progress: &'a Progress,
-    pub(super) skipping: &'a RefCell<Skipping>,
-    pub(super) without_tags: &'a WithoutTags,
+    /// Sentences of raw text so far.
+    pub(super) n_sentences: usize,
 }
 
 impl Input<'_> {
-    /// Is it a corpus, with a document in each line?
-    fn is_of_documents(&self) -> bool {
-        self.args.text_column.is_some() || self.args.jsonl_field.is_some()
-    }
-
-    pub(super) fn read(&mut self, path: &Path, send: &mut dyn FnMut(Batch) -> Result<()>) -> Result<()> {
-        let args = self.args;
-        let in_documents = self.is_of_documents();
-        let text = Some(Format::Text);
-        let options = ReadOptions { fallback: text, ..args.read.options(path) };
-        let options = if in_documents { ReadOptions { format: text, ..options } } else { options };
-        let Recognised { format, source, .. } =
-            treebank::recognise(self.progress.watch(open_raw(path)?), &options)?;
-        if format.has_blank_lines() {
-            let options = Arc::new(options);
-            for portion in Portions::new(source, PORTION, options.limit) {
-                let portion = portion.map_err(|error| error.in_file(&options.file))?;
-                send(Batch::Unread(portion, format, options.clone()))?;
-            }
-            return send(Batch::EndOfFile(options));
-        }
-        let mut batch = Vec::new();
-        let read = self.read_sentences(format, source, &options, &mut batch, send);
-        if !batch.is_empty() {
-            send(Batch::Sentences(batch))?;
-        }
+    pub(super) fn read(&mut self, path: &Path, pending: &SharedPending<'_>) -> Result<()> {
+        let read = self.read_file(path, pending);
+        pending.with(Pending::send)?;
         read
     }
 
-    /// Sends what is read in batches; what is left of the last stays in `batch`, though there be an error.
-    fn read_sentences(
-        &mut self,
-        format: Format,
-        source: impl std::io::Read + Send,
-        options: &ReadOptions,
-        batch: &mut Vec<Entry>,
-        send: &mut dyn FnMut(Batch) -> Result<()>,
-    ) -> Result<()> {
+    fn read_file(&mut self, path: &Path, pending: &SharedPending<'_>) -> Result<()> {
         let args = self.args;
-        let mut add = |entry: Entry, batch: &mut Vec<Entry>| -> Result<()> {
-            batch.push(entry);
-            if batch.len() == BATCH { send(Batch::Sentences(std::mem::take(batch))) } else { Ok(()) }
+        let text = Some(Format::Text);
+        let mut options = ReadOptions { fallback: text, ..args.read.options(path) };
+        if self.layout.is_some() {
+            options.format = text;
+        }
+        let is_live = !is_regular_file(path);
+        let bytes = self.progress.watch(open_raw(path)?);
+        let source: Box<dyn Read + Send + '_> = if is_live {
+            // An error here comes again with the next thing that is sent.
+            let send = || drop(pending.with(Pending::send));
+            Box::new(Live::new(bytes, self.interrupt, send))
+        } else {
+            bytes
         };
-        if format != Format::Text {
-            for item in treebank::reader(format, source, options) {
-                // Not borrowed while the entry is sent, for then results are taken.
-                let accepted = self.skipping.borrow_mut().accept(item)?;
-                if let Some(entry) = accepted {
+        let Recognised { format, source, by_content, .. } = treebank::recognise(source, &options)?;
+        if options.tagged && format != Format::Tokens {
+            let message = format!(
+                "--tagged is for tokens written as word/TAG, and {} is {format}: add --from tokens, or leave --tagged out",
+                options.file
+            );
+            return Err(usage(message));
+        }
+        let file = FileInfo { options, by_content };
+        if format.has_blank_lines() {
+            return send_portions(source, format, file, is_live, pending);
+        }
+        if format == Format::Text {
+            return self.read_text(source, path, &file.options, pending);
+        }
+        for item in treebank::reader(format, source, &file.options) {
+            match item.map_err(|error| file.explained(error)) {
+                Ok(entry) => {
                     if !entry.sentence.has_tags() {
                         self.without_tags.warn();
                     }
-                    add(entry, batch)?;
+                    pending.with(|pending| pending.sentence(entry))?;
                 }
-            }
-        } else {
-            if self.segmenter.is_none() {
-                self.segmenter = self.pipeline.segmenter()?;
-            }
-            let Some(segmenter) = &self.segmenter else {
-                let message = "this is raw text, and the model has no segmenter: give it tokens (--from tokens, \
-                               one sentence a line) or use a model with one";
-                return Err(Error::new(Code::BadModel, 0, 0, message).in_file(&options.file));
-            };
-            let lines = match args.lines {
-                LinesArg::Free => Lines::Free,
-                LinesArg::EndSentences => Lines::EndSentences,
-                LinesArg::AreSentences => Lines::AreSentences,
-            };
-            let cut = SegmentOptions { lines, ..SegmentOptions::default() };
-            let source = BufReader::with_capacity(1 << 16, source);
-            if self.is_of_documents() {
-                return self.read_documents(source, &options.file, segmenter, &cut, send);
-            }
-            for sentence in segmenter.read(source, &cut) {
-                let sentence = sentence.map_err(|error| error.in_file(&options.file))?;
-                add(Entry { sentence, tree: None }, batch)?;
+                Err(error) => pending.with(|pending| pending.bad(error))?,
             }
         }
         Ok(())
     }
 
-    /// One document a line, each a batch of its own.
-    fn read_documents(
-        &self,
-        source: impl BufRead,
-        file: &str,
-        segmenter: &Segmenter,
-        cut: &SegmentOptions,
-        send: &mut dyn FnMut(Batch) -> Result<()>,
+    /// Raw text, or documents with some in them.
+    fn read_text(
+        &mut self,
+        source: Box<dyn Read + Send + '_>,
+        path: &Path,
+        options: &ReadOptions,
+        pending: &SharedPending<'_>,
     ) -> Result<()> {
-        for (number, line) in source.lines().enumerate() {
-            let error =
-                |code, column, message: String| Error::new(code, number + 1, column, message).in_file(file);
-            let line = line.map_err(|cause| match cause.kind() {
-                std::io::ErrorKind::InvalidData => {
-                    error(Code::InvalidUtf8, 1, "this line is not UTF-8".to_owned())
-                }
-                _ => Error::from(cause).in_file(file),
-            })?;
-            if line.is_empty() && self.args.jsonl_field.is_some() {
-                continue;
-            }
-            let (text, document) = if let Some(field) = &self.args.jsonl_field {
-                let value: Value = serde_json::from_str(&line)
-                    .map_err(|cause| error(Code::BadJson, cause.column(), cause.to_string()))?;
-                let Value::Object(object) = value else {
-                    return Err(error(Code::BadJson, 1, "expected a JSON object".to_owned()));
-                };
-                let Some(Value::String(text)) = object.get(field) else {
-                    return Err(error(Code::BadJson, 1, format!("expected a string in the field {field:?}")));
-                };
-                (text.clone(), Document::Json(object))
-            } else {
-                let column = self.args.text_column.expect("one of the two");
-                let columns: Vec<&str> = line.split('\t').collect();
-                let Some(text) = column.checked_sub(1).and_then(|at| columns.get(at)) else {
-                    let message = format!("expected text in column {column}; there are {}", columns.len());
-                    return Err(error(Code::ColumnCount, 1, message));
-                };
-                let rest = columns.iter().enumerate().filter(|(i, _)| i + 1 != column);
-                let rest: Vec<&str> = rest.map(|(_, column)| *column).collect();
-                (text.to_string(), Document::Row(rest.join("\t")))
-            };
-            let sentences = segmenter.segment(&text, cut).sentences.into_iter();
-            let entries = sentences.map(|sentence| Entry { sentence, tree: None }).collect();
-            send(Batch::Document(entries, document))?;
+        if self.segmenter.is_none() {
+            self.segmenter = self.pipeline.segmenter()?;
         }
-        Ok(())
+        let Some(segmenter) = &self.segmenter else {
+            let message = "this is raw text, and the model has no segmenter: give it tokens (--from tokens, one \
+                           sentence a line) or use a model with one";
+            return Err(Error::new(Code::BadModel, 0, 0, message).in_file(&options.file));
+        };
+        let is_typed = is_dash(path) && io::stdin().is_terminal();
+        let lines = match self.args.lines {
+            None if is_typed => Lines::EndSentences,
+            None | Some(LinesArg::Free) => Lines::Free,
+            Some(LinesArg::EndSentences) => Lines::EndSentences,
+            Some(LinesArg::AreSentences) => Lines::AreSentences,
+        };
+        let cut = SegmentOptions { lines, ..SegmentOptions::default() };
+        if let Some(layout) = &mut self.layout {
+            let reader = DocumentReader { file: &options.file, segmenter, cut: &cut };
+            return reader.read(layout, source, pending);
+        }
+        let source = BufReader::with_capacity(1 << 16, source);
+        let document = (!is_dash(path)).then_some(&options.file[..]);
+        if self.args.read.on_error == OnError::Skip {
+            let source = BufReader::with_capacity(1 << 16, ValidLines::new(source, &options.file, pending));
+            return send_sentences(
+                segmenter.read(source, &cut),
+                document,
+                &mut self.n_sentences,
+                options,
+                pending,
+            );
+        }
+        send_sentences(segmenter.read(source, &cut), document, &mut self.n_sentences, options, pending)
     }
+}
+
+/// Sends text whose sentences end with blank lines; the threads will read it.
+fn send_portions(
+    source: Box<dyn Read + Send + '_>,
+    format: Format,
+    file: FileInfo,
+    is_live: bool,
+    pending: &SharedPending<'_>,
+) -> Result<()> {
+    let file = Arc::new(file);
+    let limit = file.options.limit;
+    let portions = match is_live {
+        true => Portions::eager(source, PORTION, limit),
+        false => Portions::new(source, PORTION, limit),
+    };
+    for portion in portions {
+        let portion = portion.map_err(|error| error.in_file(&file.options.file))?;
+        pending.with(|pending| pending.give(Batch::Unread(portion, format, file.clone())))?;
+    }
+    pending.with(|pending| pending.give(Batch::EndOfFile(file)))
+}
+
+/// Sends the sentences of a text, each with a number.
+fn send_sentences(
+    sentences: impl Iterator<Item = Result<Sentence>>,
+    document: Option<&str>,
+    n_sentences: &mut usize,
+    options: &ReadOptions,
+    pending: &SharedPending<'_>,
+) -> Result<()> {
+    for sentence in sentences {
+        let mut sentence = sentence.map_err(|error| error.in_file(&options.file))?;
+        *n_sentences += 1;
+        name_sentence(&mut sentence, *n_sentences, document);
+        pending.with(|pending| pending.sentence(Entry { sentence, ..Entry::default() }))?;
+    }
+    Ok(())
+}
+
+/// Adds the number, and the name of the document to its first sentence.
+fn name_sentence(sentence: &mut Sentence, number: usize, document: Option<&str>) {
+    sentence.id = number.to_string().into();
+    let comments = &mut sentence.comments;
+    if let Some(first) = comments.first_mut()
+        && *first == "# newdoc"
+        && let Some(name) = document.filter(|name| !name.contains(char::is_control))
+    {
+        *first = format!("# newdoc id = {name}").into();
+    }
+    // Before the text, which is the last.
+    comments.insert(comments.len().saturating_sub(1), format!("# sent_id = {number}").into());
+}
+
+/// The lines of a text that are UTF-8. The others are reported, and only their ends are left.
+struct ValidLines<'a, 'b, R> {
+    source: R,
+    file: &'a str,
+    pending: &'a SharedPending<'b>,
+    line: Vec<u8>,
+    position: usize,
+    number: usize,
+}
+
+impl<'a, 'b, R: BufRead> ValidLines<'a, 'b, R> {
+    fn new(source: R, file: &'a str, pending: &'a SharedPending<'b>) -> Self {
+        ValidLines { source, file, pending, line: Vec::new(), position: 0, number: 0 }
+    }
+}
+
+impl<R: BufRead> Read for ValidLines<'_, '_, R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.position == self.line.len() {
+            self.position = 0;
+            self.line.clear();
+            self.source.read_until(b'\n', &mut self.line)?;
+            self.number += 1;
+            if let Err(error) = valid_text(&self.line, self.number, self.file) {
+                self.line.clear();
+                self.line.push(b'\n');
+                self.pending.with(|pending| pending.bad(error)).map_err(io::Error::other)?;
+            }
+        }
+        let n = out.len().min(self.line.len() - self.position);
+        out[..n].copy_from_slice(&self.line[self.position..self.position + n]);
+        self.position += n;
+        Ok(n)
+    }
+}
+
+/// A line as text.
+pub(super) fn valid_text<'a>(line: &'a [u8], number: usize, file: &str) -> Result<&'a str> {
+    std::str::from_utf8(line).map_err(|error| {
+        let valid = String::from_utf8_lossy(&line[..error.valid_up_to()]);
+        let message =
+            "bytes that are not UTF-8; expected UTF-8 text, or its encoding (such as --encoding latin1)";
+        Error::new(Code::InvalidUtf8, number, valid.chars().count() + 1, message).in_file(file)
+    })
 }
 
 /// A parser that was trained with tags does badly without: the user should know, once.
 pub(super) struct WithoutTags {
-    is_due: Cell<bool>,
+    is_due: AtomicBool,
 }
 
 impl WithoutTags {
     pub(super) fn new(args: &ParseArgs, analyser: &Analyser) -> Self {
-        WithoutTags { is_due: Cell::new(analyser.tagger.is_none() && !args.read.quiet) }
+        WithoutTags { is_due: AtomicBool::new(analyser.tagger.is_none() && !args.read.quiet) }
     }
 
     pub(super) fn warn(&self) {
-        if self.is_due.replace(false) {
+        if self.is_due.swap(false, Ordering::Relaxed) {
             say!("note: the input has no tags and the model has no tagger; the trees will be poor");
         }
     }

@@ -3,19 +3,18 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use serde_json::Value;
 use treewright::parser::{Parser, TreeKind};
 use treewright::pipeline::{Analyser, PartKind, Pipeline};
 use treewright::treebank::{self, Entry, Format, WriteOptions, Writer};
-use treewright::{Code, Error, Result, draw};
+use treewright::{Error, Result, draw};
 
 use super::ParseArgs;
-use super::input::Document;
+use super::documents::{self, Document};
 use crate::io::{Output, usage};
 
 /// The trees of a batch.
 pub(super) enum Trees {
-    Entries(Vec<Vec<Entry>>, Option<Document>),
+    Entries(Vec<Vec<Entry>>),
     /// Written already, by the thread that parsed them and has them at hand.
     Text {
         text: Vec<u8>,
@@ -27,11 +26,18 @@ pub(super) enum Trees {
 
 impl Trees {
     /// Written at once, if a format is given.
-    pub(super) fn of(entries: Vec<Vec<Entry>>, document: Option<Document>, format: Option<Format>) -> Self {
-        let Some(format) = format else { return Trees::Entries(entries, document) };
+    pub(super) fn of(
+        entries: Vec<Vec<Entry>>,
+        documents: &[(Document, usize)],
+        format: Option<Format>,
+    ) -> Self {
+        let Some(format) = format else { return Trees::Entries(entries) };
         let mut text = Vec::new();
-        let error = write_all(entries.iter().flatten(), format, &mut text).err();
-        Trees::Text { text, n_entries: entries.iter().map(Vec::len).sum(), error }
+        let written = match documents {
+            [] => write_all(entries.iter().flatten(), format, &mut text),
+            documents => documents::write(documents, &entries, format, &mut text),
+        };
+        Trees::Text { text, n_entries: entries.iter().map(Vec::len).sum(), error: written.err() }
     }
 }
 
@@ -89,11 +95,10 @@ pub(super) fn check(args: &ParseArgs, pipeline: &Pipeline, analyser: &Analyser) 
 
 /// The format that the user names, or that the name of the output shows.
 fn given_format(args: &ParseArgs) -> Option<Format> {
-    // Documents are lines of text whatever their trees look like.
+    // What documents are written to does not say how their trees are.
     let is_of_documents = args.jsonl_field.is_some() || args.text_column.is_some();
-    let of_documents = |format: &Format| !is_of_documents || !matches!(format, Format::Text | Format::Tokens);
     let by_name = || Format::from_path(&args.output.as_deref()?.to_string_lossy());
-    args.to.or_else(|| by_name().filter(of_documents))
+    args.to.or_else(|| if is_of_documents { None } else { by_name() })
 }
 
 /// What a format holds, if not everything.
@@ -109,7 +114,7 @@ fn kind_of(format: Format) -> Option<TreeKind> {
 
 /// Where trees go.
 pub(super) enum Sink<'a> {
-    /// A file that is a sequence of trees.
+    /// A file that is a sequence of trees, or of documents with trees.
     Sequence {
         output: &'a mut Output,
         format: Format,
@@ -124,10 +129,6 @@ pub(super) enum Sink<'a> {
         options: draw::TerminalOptions,
         n_drawn: usize,
     },
-    Documents {
-        output: &'a mut Output,
-        format: Format,
-    },
 }
 
 impl<'a> Sink<'a> {
@@ -135,17 +136,21 @@ impl<'a> Sink<'a> {
         let path = args.output.as_deref();
         let given = given_format(args);
         let format = given.unwrap_or_else(|| default_format(analyser.parser.as_ref()));
+        // What the output file is called says how documents are written, not their trees.
         if args.jsonl_field.is_some() {
-            return Ok(Sink::Documents { output, format: args.to.unwrap_or(format) });
+            return Ok(Sink::Sequence { output, format: args.to.unwrap_or(Format::Json), n_entries: 0 });
         }
         if args.text_column.is_some() {
-            let format = args.to.unwrap_or(if format == Format::Conllu { Format::Json } else { format });
+            let format = args.to.unwrap_or_else(|| match default_format(analyser.parser.as_ref()) {
+                Format::Conllu => Format::Json,
+                format => format,
+            });
             if !matches!(format, Format::Json | Format::Ptb | Format::Discbracket | Format::Tokens) {
                 let message =
                     format!("a tree in {format} takes several lines; write json, ptb or discbracket");
-                return Err(Error::new(Code::WrongTreeKind, 0, 0, message));
+                return Err(usage(message));
             }
-            return Ok(Sink::Documents { output, format });
+            return Ok(Sink::Sequence { output, format, n_entries: 0 });
         }
         let on_terminal = path.is_none() && std::io::stdout().is_terminal();
         if on_terminal && given.is_none() && analyser.parser.is_some() {
@@ -165,7 +170,7 @@ impl<'a> Sink<'a> {
     /// Is there a place for the score of each tree?
     pub(super) fn has_scores(&self) -> bool {
         match self {
-            Sink::Sequence { format, .. } | Sink::Documents { format, .. } => *format == Format::Json,
+            Sink::Sequence { format, .. } => *format == Format::Json,
             Sink::Treebank { is_json, .. } => *is_json,
             Sink::Drawing { .. } => false,
         }
@@ -175,7 +180,7 @@ impl<'a> Sink<'a> {
     pub(super) fn format_for_workers(&self) -> Option<Format> {
         match self {
             Sink::Sequence { format, .. } => Some(*format),
-            Sink::Treebank { .. } | Sink::Drawing { .. } | Sink::Documents { .. } => None,
+            Sink::Treebank { .. } | Sink::Drawing { .. } => None,
         }
     }
 
@@ -190,10 +195,10 @@ impl<'a> Sink<'a> {
                 *n_entries += more;
                 Ok(())
             }
-            (Sink::Treebank { writer, .. }, Trees::Entries(entries, _)) => {
+            (Sink::Treebank { writer, .. }, Trees::Entries(entries)) => {
                 entries.iter().flatten().try_for_each(|entry| writer.write(entry))
             }
-            (Sink::Drawing { output, options, n_drawn }, Trees::Entries(entries, _)) => {
+            (Sink::Drawing { output, options, n_drawn }, Trees::Entries(entries)) => {
                 for entry in entries.iter().flatten().filter(|entry| entry.tree.is_some()) {
                     let title = title(entry);
                     let layout = draw::Layout::of(entry, &draw::Options::default())?.with_title(title);
@@ -204,19 +209,22 @@ impl<'a> Sink<'a> {
                 output.flush()?;
                 Ok(())
             }
-            (Sink::Documents { output, format }, Trees::Entries(entries, Some(document))) => {
-                write_document(output, *format, &entries, document)
-            }
-            _ => unreachable!(
-                "workers write for sequences, and documents are read where documents are written"
-            ),
+            _ => unreachable!("workers write sequences, and nothing else"),
+        }
+    }
+
+    /// Has whoever waits for trees see those that were written.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        match self {
+            Sink::Treebank { writer, .. } => writer.flush(),
+            Sink::Sequence { output, .. } | Sink::Drawing { output, .. } => Ok(output.flush()?),
         }
     }
 
     pub(super) fn finish(&mut self) -> Result<()> {
         match self {
             Sink::Treebank { writer, .. } => writer.finish(),
-            Sink::Sequence { .. } | Sink::Drawing { .. } | Sink::Documents { .. } => Ok(()),
+            Sink::Sequence { .. } | Sink::Drawing { .. } => Ok(()),
         }
     }
 }
@@ -233,45 +241,8 @@ fn title(entry: &Entry) -> String {
     }
 }
 
-/// A document with its trees.
-fn write_document(
-    output: &mut Output,
-    format: Format,
-    parsed: &[Vec<Entry>],
-    document: Document,
-) -> Result<()> {
-    match document {
-        Document::Json(mut object) => {
-            let tree = |text: String| match format {
-                Format::Json => serde_json::from_str(&text).unwrap_or(Value::String(text)),
-                _ => Value::String(text),
-            };
-            let texts = parsed.iter().flatten().map(|entry| as_text(entry, format));
-            let trees = texts.map(|text| text.map(tree)).collect::<Result<_>>()?;
-            object.insert("trees".to_owned(), trees);
-            serde_json::to_writer(&mut *output, &object)
-                .map_err(|error| Error::from(std::io::Error::from(error)))?;
-            writeln!(output)?;
-        }
-        Document::Row(rest) => {
-            // A document without a sentence keeps its place, too.
-            if parsed.is_empty() {
-                writeln!(output, "{rest}\t0\t")?;
-            }
-            let numbered = parsed.iter().enumerate();
-            for (number, entry) in numbered.flat_map(|(i, entries)| entries.iter().map(move |e| (i + 1, e))) {
-                let text = as_text(entry, format)?;
-                // In brackets, what is said about a tree stands on lines before it.
-                let tree = text.trim_end().rsplit('\n').next().unwrap_or_default();
-                writeln!(output, "{rest}\t{number}\t{tree}")?;
-            }
-        }
-    }
-    Ok(())
-}
-
 /// One tree as text.
-fn as_text(entry: &Entry, format: Format) -> Result<String> {
+pub(super) fn as_text(entry: &Entry, format: Format) -> Result<String> {
     let mut bytes = Vec::new();
     write_all([entry].into_iter(), format, &mut bytes)?;
     Ok(String::from_utf8(bytes).expect("formats write UTF-8"))

@@ -40,8 +40,12 @@ impl<W: Write> Writer for ConlluWriter<W> {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<()> {
+    fn flush(&mut self) -> Result<()> {
         Ok(self.sink.flush()?)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.flush()
     }
 }
 

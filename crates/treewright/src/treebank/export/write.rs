@@ -233,7 +233,11 @@ impl<W: Write> Writer for ExportWriter<W> {
         Ok(self.out.write_all(&self.text)?)
     }
 
-    fn finish(&mut self) -> Result<()> {
+    fn flush(&mut self) -> Result<()> {
         Ok(self.out.flush()?)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.flush()
     }
 }

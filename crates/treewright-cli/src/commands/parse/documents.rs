@@ -1,0 +1,399 @@
+//! Corpora of documents: JSON objects, one a line, and tables (TSV, CSV), with text in one field or column. What else is in
+//! a document is written as it was read.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use treewright::segment::{SegmentOptions, Segmenter};
+use treewright::treebank::{Entry, Format};
+use treewright::{Code, Error, Result};
+
+use super::ParseArgs;
+use super::input::{SharedPending, valid_text};
+use super::output::as_text;
+use crate::io::usage;
+
+/// A document of a corpus, without the trees of its text.
+pub(super) enum Document {
+    /// A JSON object up to its closing bracket, ready for another field of this name.
+    Json { start: String, trees_field: String },
+    /// The columns other than that of the text.
+    Row(Vec<String>, Dialect),
+    /// The names of those columns, and of the ones that are added.
+    Header(Vec<String>, Dialect),
+}
+
+/// How a table is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// Columns between tabs, as they are.
+    Tsv,
+    /// Columns between commas, in quotes where needed (RFC 4180).
+    Csv,
+}
+
+/// How documents are laid out.
+pub(super) enum Layout {
+    Json { text_field: String, trees_field: String },
+    Table { column: Column, dialect: Dialect, names: Names },
+}
+
+/// The column with the text.
+pub(super) enum Column {
+    /// Its number, from 0.
+    Number(usize),
+    Name(String),
+}
+
+/// What is known of the names of columns.
+pub(super) enum Names {
+    /// There are none.
+    None,
+    /// The first line will have them.
+    Expected,
+    /// Those of the first file; other files must have the same.
+    Written(Vec<String>),
+}
+
+impl Layout {
+    /// As the flags say; `None` if the input has no documents.
+    pub(super) fn of(args: &ParseArgs) -> Result<Option<Self>> {
+        if let Some(field) = &args.jsonl_field {
+            let trees_field = args.trees_field.clone();
+            if *field == trees_field {
+                return Err(usage("--jsonl-field and --trees-field name the same field"));
+            }
+            return Ok(Some(Layout::Json { text_field: field.clone(), trees_field }));
+        }
+        let Some(column) = &args.text_column else { return Ok(None) };
+        let column = match column.parse::<usize>() {
+            Ok(0) => return Err(usage("--text-column 0: columns count from 1")),
+            Ok(number) => Column::Number(number - 1),
+            Err(_) => Column::Name(column.clone()),
+        };
+        let has_names = args.header || matches!(column, Column::Name(_));
+        let names = if has_names { Names::Expected } else { Names::None };
+        let is_csv = |path: &PathBuf| {
+            let name = path.to_string_lossy().to_ascii_lowercase();
+            name.strip_suffix(".gz").unwrap_or(&name).ends_with(".csv")
+        };
+        let by_name = args.files.iter().any(is_csv);
+        let dialect = if args.csv || by_name { Dialect::Csv } else { Dialect::Tsv };
+        Ok(Some(Layout::Table { column, dialect, names }))
+    }
+}
+
+/// The fields of a JSON object, with the text of their values.
+struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de> serde::Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FieldsVisitor;
+        impl<'de> Visitor<'de> for FieldsVisitor {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry::<String, &RawValue>()? {
+                    fields.push((Cow::Owned(field.0), field.1));
+                }
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(FieldsVisitor)
+    }
+}
+
+/// Reads documents and cuts their text.
+pub(super) struct DocumentReader<'a> {
+    pub(super) file: &'a str,
+    pub(super) segmenter: &'a Segmenter,
+    pub(super) cut: &'a SegmentOptions,
+}
+
+impl DocumentReader<'_> {
+    pub(super) fn read(
+        &self,
+        layout: &mut Layout,
+        source: impl Read,
+        pending: &SharedPending<'_>,
+    ) -> Result<()> {
+        match layout {
+            Layout::Json { text_field, trees_field } => self.for_each_line(source, |line, number| {
+                let document =
+                    line.and_then(|line| self.json_document(line, number, text_field, trees_field));
+                self.send(document, pending)
+            }),
+            Layout::Table { column, dialect, names } => {
+                let mut table = Table { column, dialect: *dialect, names, text_column: None };
+                let mut row = |row: Result<Vec<String>>, number: usize| {
+                    self.send(row.and_then(|row| table.document(row, number, self.file)), pending)
+                };
+                match dialect {
+                    Dialect::Tsv => self.for_each_line(source, |line, number| {
+                        row(line.map(|line| line.split('\t').map(str::to_owned).collect()), number)
+                    }),
+                    Dialect::Csv => self.for_each_record(source, row),
+                }
+            }
+        }
+    }
+
+    /// Cuts the text of a document and sends it.
+    fn send(&self, document: Result<Option<(String, Document)>>, pending: &SharedPending<'_>) -> Result<()> {
+        match document {
+            Ok(Some((text, document))) => {
+                let sentences = self.segmenter.segment(&text, self.cut).sentences.into_iter();
+                let entries = sentences.map(|sentence| Entry { sentence, ..Entry::default() });
+                pending.with(|pending| pending.document(document, entries))
+            }
+            Ok(None) => Ok(()),
+            Err(error) => pending.with(|pending| pending.bad(error)),
+        }
+    }
+
+    fn error(&self, code: Code, line: usize, column: usize, message: impl Into<String>) -> Error {
+        Error::new(code, line, column, message).in_file(self.file)
+    }
+
+    /// The lines of a source, without their ends and the byte order mark, with their numbers.
+    fn for_each_line(
+        &self,
+        source: impl Read,
+        mut each: impl FnMut(Result<&str>, usize) -> Result<()>,
+    ) -> Result<()> {
+        let mut source = BufReader::with_capacity(1 << 16, source);
+        let mut line = Vec::new();
+        for number in 1.. {
+            line.clear();
+            let n =
+                source.read_until(b'\n', &mut line).map_err(|error| Error::from(error).in_file(self.file))?;
+            if n == 0 {
+                break;
+            }
+            let text = line.strip_suffix(b"\n").unwrap_or(&line);
+            let text = text.strip_suffix(b"\r").unwrap_or(text);
+            let text = match number {
+                1 => text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text),
+                _ => text,
+            };
+            each(valid_text(text, number, self.file), number)?;
+        }
+        Ok(())
+    }
+
+    /// The records of a CSV file, with the numbers of their first lines.
+    fn for_each_record(
+        &self,
+        source: impl Read,
+        mut each: impl FnMut(Result<Vec<String>>, usize) -> Result<()>,
+    ) -> Result<()> {
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .buffer_capacity(1 << 16)
+            .from_reader(source);
+        let mut record = csv::ByteRecord::new();
+        loop {
+            let number = reader.position().line() as usize;
+            match reader.read_byte_record(&mut record) {
+                Ok(false) => return Ok(()),
+                Ok(true) => {
+                    let fields =
+                        record.iter().map(|field| Ok(valid_text(field, number, self.file)?.to_owned()));
+                    each(fields.collect(), number)?;
+                }
+                Err(error) => match error.into_kind() {
+                    csv::ErrorKind::Io(error) => return Err(Error::from(error).in_file(self.file)),
+                    kind => return Err(self.error(Code::ColumnCount, number, 1, format!("{kind:?}"))),
+                },
+            }
+        }
+    }
+
+    fn json_document(
+        &self,
+        line: &str,
+        number: usize,
+        text_field: &str,
+        trees_field: &str,
+    ) -> Result<Option<(String, Document)>> {
+        if line.trim_ascii().is_empty() {
+            return Ok(None);
+        }
+        let bad = |column, message: String| self.error(Code::BadJson, number, column, message);
+        let Fields(fields) = serde_json::from_str(line).map_err(|cause| {
+            let message = cause.to_string();
+            let message = message.split(" at line ").next().unwrap_or_default();
+            bad(cause.column(), format!("{message}; expected one JSON object per line"))
+        })?;
+        if fields.iter().any(|(name, _)| name == trees_field) {
+            let message = format!(
+                "the document has a field {trees_field:?} already; choose another name for the trees with --trees-field"
+            );
+            return Err(bad(1, message));
+        }
+        let text = fields.iter().rev().find(|(name, _)| name == text_field);
+        let text = text.and_then(|(_, value)| serde_json::from_str::<String>(value.get()).ok());
+        let Some(text) = text else {
+            let names: Vec<String> = fields.iter().map(|(name, _)| format!("{name:?}")).collect();
+            let message =
+                format!("no string in the field {text_field:?}; the fields are {}", names.join(", "));
+            return Err(bad(1, message));
+        };
+        let start = line.trim_ascii_end().strip_suffix('}').expect("an object ends with it");
+        let start = format!("{},", start.trim_ascii_end());
+        Ok(Some((text, Document::Json { start, trees_field: trees_field.to_owned() })))
+    }
+}
+
+/// A table that is being read.
+struct Table<'a> {
+    column: &'a Column,
+    dialect: Dialect,
+    names: &'a mut Names,
+    /// Known after the line with the names.
+    text_column: Option<usize>,
+}
+
+impl Table<'_> {
+    /// The text of a row, and the rest of it.
+    fn document(
+        &mut self,
+        mut row: Vec<String>,
+        number: usize,
+        file: &str,
+    ) -> Result<Option<(String, Document)>> {
+        let error = |message: String| Error::new(Code::ColumnCount, number, 1, message).in_file(file);
+        if let Some(column) = self.text_column {
+            return self.split(&mut row, column).map(Some).map_err(error);
+        }
+        let column = match self.column {
+            Column::Number(column) => *column,
+            Column::Name(name) => row.iter().position(|other| other == name).ok_or_else(|| {
+                error(format!("there is no column {name:?}; the columns are {}", row.join(", ")))
+            })?,
+        };
+        self.text_column = Some(column);
+        if let Names::None = self.names {
+            return self.split(&mut row, column).map(Some).map_err(error);
+        }
+        if column < row.len() {
+            row.remove(column);
+        }
+        if let Names::Written(names) = &*self.names {
+            if *names == row {
+                return Ok(None);
+            }
+            let (found, expected) = (row.join(", "), names.join(", "));
+            return Err(error(format!("the columns are {found}; expected {expected}, as in the first file")));
+        }
+        *self.names = Names::Written(row.clone());
+        Ok(Some((String::new(), Document::Header(row, self.dialect))))
+    }
+
+    fn split(&self, row: &mut Vec<String>, column: usize) -> Result<(String, Document), String> {
+        if column >= row.len() {
+            return Err(format!("expected text in column {}; there are {}", column + 1, row.len()));
+        }
+        let text = row.remove(column);
+        Ok((text, Document::Row(std::mem::take(row), self.dialect)))
+    }
+}
+
+/// Writes documents with their trees; `parses` are those of all their sentences, of which each document has some.
+pub(super) fn write(
+    documents: &[(Document, usize)],
+    mut parses: &[Vec<Entry>],
+    format: Format,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    for (document, n_sentences) in documents {
+        let (sentences, others) = parses.split_at(*n_sentences);
+        parses = others;
+        let start = out.len();
+        if let Err(error) = write_document(document, sentences, format, out) {
+            // Half a document is none.
+            out.truncate(start);
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+fn write_document(
+    document: &Document,
+    sentences: &[Vec<Entry>],
+    format: Format,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    match document {
+        Document::Json { start, trees_field } => {
+            out.extend_from_slice(start.as_bytes());
+            write_json(trees_field, out);
+            out.extend_from_slice(b":[");
+            for (i, entry) in sentences.iter().flatten().enumerate() {
+                if i > 0 {
+                    out.push(b',');
+                }
+                let text = as_text(entry, format)?;
+                match format {
+                    Format::Json => out.extend_from_slice(text.trim_end().as_bytes()),
+                    _ => write_json(&text, out),
+                }
+            }
+            out.extend_from_slice(b"]}\n");
+        }
+        Document::Header(names, dialect) => write_row(names, ["sentence", "tree"], *dialect, out)?,
+        Document::Row(columns, dialect) => {
+            // A document without a sentence keeps its place, too.
+            if sentences.is_empty() {
+                write_row(columns, ["0", ""], *dialect, out)?;
+            }
+            for (number, entries) in sentences.iter().enumerate() {
+                for entry in entries {
+                    let text = as_text(entry, format)?;
+                    // In brackets, what is said about a tree stands on lines before it.
+                    let tree = text.trim_end().rsplit('\n').next().unwrap_or_default();
+                    write_row(columns, [&(number + 1).to_string(), tree], *dialect, out)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write_json(text: &str, out: &mut Vec<u8>) {
+    serde_json::to_writer(out, text).expect("a string can be written to memory");
+}
+
+fn write_row(columns: &[String], more: [&str; 2], dialect: Dialect, out: &mut Vec<u8>) -> Result<()> {
+    let columns = columns.iter().map(|column| &column[..]).chain(more);
+    match dialect {
+        Dialect::Tsv => {
+            for (i, column) in columns.enumerate() {
+                if i > 0 {
+                    out.push(b'\t');
+                }
+                out.extend_from_slice(column.as_bytes());
+            }
+            out.push(b'\n');
+            Ok(())
+        }
+        Dialect::Csv => {
+            let mut writer = csv::Writer::from_writer(out);
+            writer
+                .write_record(columns)
+                .map_err(|error| Error::new(Code::Unwritable, 0, 0, error.to_string()))?;
+            Ok(writer.flush()?)
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! What `treewright parse` reads: as it comes, of whatever kind, in whatever encoding, with mistakes in it.
+
+mod common;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use common::{dependencies, finish, folder, program, refusal, run, stdout};
+use serde_json::Value;
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("UTF-8")
+}
+
+/// A run with bytes that need not be UTF-8.
+fn run_bytes(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = program().args(arguments).spawn().expect("the program runs");
+    child.stdin.take().expect("piped").write_all(input).expect("it reads");
+    child.wait_with_output().expect("it ends")
+}
+
+/// A program that is spoken to.
+struct Coprocess {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+}
+
+impl Coprocess {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = program().args(arguments).stderr(Stdio::inherit()).spawn().expect("the program runs");
+        let (send, lines) = channel();
+        let answers = BufReader::new(child.stdout.take().expect("piped"));
+        std::thread::spawn(move || {
+            answers.lines().map_while(Result::ok).try_for_each(|line| send.send(line))
+        });
+        Coprocess { stdin: child.stdin.take(), child, lines }
+    }
+
+    fn say(&mut self, text: &str) {
+        let stdin = self.stdin.as_mut().expect("not ended");
+        stdin.write_all(text.as_bytes()).expect("it reads");
+        stdin.flush().expect("it reads");
+    }
+
+    /// What it answers, up to a line that ends like this.
+    #[track_caller]
+    fn answer(&self, end: &str) -> String {
+        let mut answer = String::new();
+        loop {
+            let line =
+                self.lines.recv_timeout(Duration::from_secs(120)).expect("an answer without more input");
+            answer.push_str(&line);
+            answer.push('\n');
+            if if end.is_empty() { line.is_empty() } else { line.ends_with(end) } {
+                return answer;
+            }
+        }
+    }
+}
+
+impl Drop for Coprocess {
+    fn drop(&mut self) {
+        drop(self.stdin.take());
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Says one part after the other, each when the one before is answered. All answers together are what a run over all
+/// of it prints.
+#[track_caller]
+fn check_coprocess(flags: &[&str], first: &str, parts: &[&str], end: &str) {
+    for jobs in ["1", "2"] {
+        let flags = [&["parse", "--model", dependencies(), "--quiet", "--jobs", jobs], flags].concat();
+        let mut coprocess = Coprocess::start(&flags);
+        coprocess.say(first);
+        let mut answers = String::new();
+        for part in parts {
+            coprocess.say(part);
+            answers.push_str(&coprocess.answer(end));
+        }
+        drop(coprocess.stdin.take());
+        answers.extend(coprocess.lines.iter().map(|line| line + "\n"));
+        assert!(coprocess.child.wait().expect("it ends").success());
+        assert_eq!(answers, stdout(&flags, &format!("{first}{}", parts.concat())), "{flags:?}");
+    }
+}
+
+#[test]
+fn every_sentence_is_answered_before_the_next_is_asked() {
+    let texts = ["The boy saw a dog.\n", "He ran.\n", "\n\n She sat (down).\r\n", "Yes\n"];
+    check_coprocess(&["--lines", "are-sentences"], "", &texts, "");
+    check_coprocess(&["--lines", "end-sentences"], "", &["He ran\n", "She sat down\n"], "");
+    check_coprocess(&["--from", "tokens"], "", &["He ran .\n", "She sat .\n", "Yes\n"], "");
+    check_coprocess(&["--from", "tokens", "--to", "conllx"], "", &["He ran .\n", "She sat .\n"], "");
+    check_coprocess(&["--from", "tokens", "--to", "tokens"], "", &["He ran .\n", "She sat .\n"], ".");
+    let documents = ["{\"id\": 1, \"text\": \"He ran.\"}\n", "{\"text\": \"\"}\n", "{\"text\": \"Yes\"}\n"];
+    check_coprocess(&["--jsonl-field", "text"], "", &documents, "}");
+    check_coprocess(&["--text-column", "2"], "", &["a\tHe ran.\n", "b\tYes\n"], "}");
+    check_coprocess(&["--text-column", "t", "--csv"], "", &["id,t\n"], "tree");
+    check_coprocess(&["--text-column", "2", "--csv"], "", &["a,He ran.\n", "b,\"Yes\n\"\n"], "}\"");
+}
+
+/// Also while it must find out that it is CoNLL-U.
+#[test]
+fn every_sentence_of_a_treebank_is_answered_before_the_next_is_asked() {
+    let rows = ["1\tHe\t_\tPRON\t_\t_\t_\t_\t_\t_\n2\tran\t_\tVERB\t_\t_\t_\t_\t_\t_\n\n"; 3];
+    let named = ["# sent_id = a\n1\tYes\t_\tINTJ\t_\t_\t_\t_\t_\t_\n\n", rows[0]];
+    let marked = [rows[0], "\u{FEFF}# not the start\n1\tYes\t_\tINTJ\t_\t_\t_\t_\t_\t_\n\n"];
+    for flags in [&["--from", "conllu"][..], &[]] {
+        check_coprocess(flags, "", &rows, "");
+        check_coprocess(flags, "", &named, "");
+        check_coprocess(flags, "# newdoc\n", &rows, "");
+    }
+    // A byte order mark is dropped at the start only: here it is part of a line that is no comment.
+    let output = run(&["parse", "--model", dependencies(), "--from", "conllu"], &marked.concat());
+    assert!(text(&output.stderr).contains("stdin:4:"), "{}", text(&output.stderr));
+}
+
+/// Whoever waits for an answer gets the error, though more input might come.
+#[test]
+fn an_error_ends_it_while_input_may_come() {
+    let flags = ["parse", "--model", dependencies(), "--from", "conllu"];
+    let mut child = program().args(flags).spawn().expect("the program runs");
+    let mut stdin = child.stdin.take().expect("piped");
+    stdin.write_all(b"1\tbroken\n\n").expect("it reads");
+    let mut stderr = child.stderr.take().expect("piped");
+    let (send, errors) = channel();
+    std::thread::spawn(move || {
+        let mut text = String::new();
+        stderr.read_to_string(&mut text).map(|_| send.send(text))
+    });
+    let errors = errors.recv_timeout(Duration::from_secs(120));
+    if errors.is_err() {
+        child.kill().expect("it hangs");
+    }
+    assert!(errors.expect("it ends").contains("stdin:1:"));
+    assert_eq!(child.wait().expect("it ends").code(), Some(1));
+    drop(stdin);
+}
+
+#[test]
+fn prose_is_prose() {
+    let parse = ["parse", "--model", dependencies()];
+    for line in ["(Reuters) Stocks fell.", "(1) First.", "{curly} text", "<s >text", "%% text", "# text"] {
+        let parsed = stdout(&parse, &format!("{line}\n"));
+        assert!(parsed.contains(&format!("# text = {line}\n")), "{line}: {parsed}");
+    }
+    let file = folder("prose").join("trees.txt");
+    std::fs::write(&file, "(S (NP (DT the) (NN dog)) (VP (VBZ barks)))\n").expect("room");
+    let parsed = stdout(&["parse", "--model", dependencies(), file.to_str().expect("plain")], "");
+    assert_eq!(
+        parsed.lines().filter(|line| line.contains('\t')).count(),
+        3,
+        "a treebank by its content: {parsed}"
+    );
+}
+
+#[test]
+fn a_treebank_with_a_mistake_is_an_error_that_names_the_way_out() {
+    let row = "1\tSleep\t_\tVERB\t_\t_\t0\troot\t_\t_\n";
+    for (input, place) in [
+        (&format!("{row}2\tbroken\n\n")[..], "stdin:2:"),
+        (&format!("{row}\n1\tbroken\n\n"), "stdin:3:"),
+        ("# sent_id = 1\n1\tbroken\n\n", "stdin:2:"),
+        ("(S (NP (DT the) (NN dog)) (VP (VBZ barks))\n", "stdin:"),
+        ("{\"text\": \"Hello.\"}\n", "stdin:1:"),
+        ("#BOS 1\nnonsense\n", "stdin:"),
+    ] {
+        let message = refusal(1, &["parse", "--model", dependencies()], input);
+        assert!(message.contains(place) && message.contains("--from text"), "{input:?}: {message}");
+        let message = run(&["parse", "--model", dependencies(), "--from", "text"], input);
+        assert!(message.status.success(), "{input:?}");
+    }
+    let given = refusal(1, &["parse", "--model", dependencies(), "--from", "conllu"], "1\tbroken\n\n");
+    assert!(!given.contains("--from text"), "{given}");
+}
+
+#[test]
+fn what_cannot_be_read_is_skipped_and_the_rest_is_kept() {
+    let folder = folder("skip");
+    let out = folder.join("out");
+    let out = out.to_str().expect("a plain path");
+    let json =
+        b"{\"text\": \"He ran.\"}\n{\"text\": 3}\n{\"text\": \"\xFF\"}\nnonsense\n{\"text\": \"Yes\"}\n";
+    let csv = b"a,He ran.\n\"b\xFF\",No\nc\nd,Yes\n";
+    let cases: [(&[&str], &[u8], &[&str]); 4] = [
+        (&["--jsonl-field", "text"], json, &["stdin:2:1:", "stdin:3:11:", "stdin:4:"]),
+        (&["--text-column", "2"], b"a\tHe ran.\nb\t\xFF\nc\nd\tYes\n", &["stdin:2:3:", "stdin:3:1:"]),
+        (&["--text-column", "2", "--csv"], csv, &["stdin:2:", "stdin:3:1:"]),
+        (&[], b"He ran.\nThis is \xFF bad.\nYes\n", &["stdin:2:9:"]),
+    ];
+    for (flags, input, places) in cases {
+        let parse = [&["parse", "--model", dependencies(), "--on-error", "skip", "-o", out], flags].concat();
+        let output = run_bytes(&parse, input);
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert!(places.iter().all(|place| errors.contains(place)), "{flags:?}: {errors}");
+        assert_eq!(errors.matches("skipped: stdin").count(), places.len(), "{errors}");
+        let written = std::fs::read_to_string(out).expect("what was good");
+        assert!(written.contains("ran") && written.contains("Yes") && !written.contains("bad"), "{written}");
+        let fail = [&["parse", "--model", dependencies()], flags].concat();
+        let errors = run_bytes(&fail, input);
+        let errors = text(&errors.stderr);
+        assert!(errors.contains(places[0]) && errors.starts_with("error:"), "{errors}");
+    }
+}
+
+#[test]
+fn documents_are_written_as_they_were() {
+    let parse = ["parse", "--model", dependencies(), "--jsonl-field", "text"];
+    let start = "{\"id\": 123456789012345678901234567890, \"x\":1.10e999,  \"text\": \"He ran.\"";
+    let written = stdout(&parse, &format!("\u{FEFF}{start} }}\n"));
+    assert!(written.starts_with(&format!("{start},\"trees\":[{{")), "{written}");
+    let trees = |flags: &[&str]| {
+        let input = "{\"trees\": 3, \"text\": \"He ran.\"}\n"
+            .replace("trees", if flags.is_empty() { "x" } else { "y" });
+        let written = stdout(&[&parse[..], flags].concat(), &input);
+        let object: Value = serde_json::from_str(&written).expect("JSON");
+        object["trees"][0].clone()
+    };
+    assert!(trees(&[]).is_object() && trees(&["--to", "json"]).is_object());
+    assert!(trees(&["--to", "conllu"]).is_string());
+    // What the output is called makes no difference.
+    let folder = folder("documents");
+    for name in ["a.jsonl", "b.conllu", "c"] {
+        let out = folder.join(name);
+        let parse = [&parse[..], &["-o", out.to_str().expect("a plain path")]].concat();
+        stdout(&parse, "{\"text\": \"He ran.\"}\n");
+        let object: Value = serde_json::from_slice(&std::fs::read(&out).expect("written")).expect("JSON");
+        assert!(object["trees"][0].is_object(), "{name}");
+    }
+}
+
+#[test]
+fn a_field_is_never_overwritten() {
+    let parse = ["parse", "--model", dependencies(), "--jsonl-field", "text"];
+    let input = "{\"trees\": \"oak\", \"text\": \"He ran.\"}\n";
+    let message = refusal(1, &parse, input);
+    assert!(message.contains("stdin:1:") && message.contains("--trees-field"), "{message}");
+    let written = stdout(&[&parse[..], &["--trees-field", "parses"]].concat(), input);
+    let object: Value = serde_json::from_str(&written).expect("JSON");
+    assert_eq!(object["trees"], "oak");
+    assert!(object["parses"][0].is_object());
+    assert_eq!(run(&[&parse[..], &["--trees-field", "text"]].concat(), input).status.code(), Some(2));
+}
+
+#[test]
+fn tables_have_names_and_quotes() {
+    let parse = ["parse", "--model", dependencies(), "--text-column"];
+    let table = |flags: &[&str], input: &str| stdout(&[&parse[..], flags].concat(), input);
+    let written = table(&["text"], "id\ttext\tx\n7\tHe ran.\t\"y\n");
+    let lines: Vec<&str> = written.lines().collect();
+    assert_eq!(lines[0], "id\tx\tsentence\ttree");
+    assert!(lines[1].starts_with("7\t\"y\t1\t{\""), "{written}");
+    assert_eq!(table(&["2", "--header"], "id\ttext\tx\n7\tHe ran.\t\"y\n"), written);
+
+    let input = "id,text\n\"1,5\",\"He said \"\"yes\"\".\nHe ran.\"\n2,\n";
+    let folder = folder("tables");
+    let file = folder.join("a.csv");
+    std::fs::write(&file, input).expect("room");
+    let written = table(&["text", "--csv"], input);
+    assert_eq!(written, table(&["text", file.to_str().expect("a plain path")], ""));
+    let mut rows = csv::ReaderBuilder::new().from_reader(written.as_bytes());
+    assert_eq!(rows.headers().expect("a header"), vec!["id", "sentence", "tree"]);
+    let rows: Vec<csv::StringRecord> = rows.records().collect::<Result<_, _>>().expect("CSV");
+    assert_eq!(&rows[0][0], "1,5");
+    let tree: Value = serde_json::from_str(&rows[0][2]).expect("JSON");
+    assert!(tree["tokens"].as_array().expect("tokens").iter().any(|token| token["form"] == "yes"), "{tree}");
+    assert_eq!(rows.last().expect("rows"), vec!["2", "0", ""]);
+
+    let message = refusal(1, &[&parse[..], &["words"]].concat(), "id\ttext\n");
+    assert!(message.contains("\"words\"") && message.contains("id, text"), "{message}");
+    assert!(refusal(2, &[&parse[..], &["0"]].concat(), "a\n").contains("from 1"));
+}
+
+#[test]
+fn other_encodings_are_read() {
+    let parse = ["parse", "--model", dependencies()];
+    let expected = stdout(&parse, "The caf\u{E9} is open.\n");
+    let latin = b"The caf\xE9 is open.\n";
+    let latin_flags = [&parse[..], &["--encoding", "latin1"]].concat();
+    assert_eq!(text(&run_bytes(&latin_flags, latin).stdout), expected);
+    let hint = run_bytes(&parse, latin);
+    assert!(text(&hint.stderr).contains("stdin:1:8:") && text(&hint.stderr).contains("--encoding latin1"));
+    let wide: Vec<u8> =
+        "\u{FEFF}The caf\u{E9} is open.\n".encode_utf16().flat_map(|unit| unit.to_le_bytes()).collect();
+    assert_eq!(text(&run_bytes(&parse, &wide).stdout), expected);
+    assert!(refusal(2, &[&parse[..], &["--encoding", "klingon"]].concat(), "").contains("klingon"));
+    let export = b"#FORMAT 3\n#BOS 1 0 0 0\nK\xF6ln\tNE\t--\t--\t0\n#EOS 1\n";
+    let convert = ["convert", "-", "-", "--to", "ptb"];
+    assert!(text(&run_bytes(&convert, export).stderr).contains("--encoding latin1"));
+    let converted = run_bytes(&[&convert[..], &["--encoding", "latin1"]].concat(), export);
+    assert_eq!(text(&converted.stdout), "(TOP (NE K\u{F6}ln))\n");
+}
+
+#[test]
+fn sentences_of_raw_text_have_names() {
+    let folder = folder("names");
+    let file = |name: &str| {
+        std::fs::write(folder.join(name), "He ran.\n\nShe sat.\n").expect("room");
+        name.to_owned()
+    };
+    let flags = ["parse", "--model", dependencies(), "--lines", "are-sentences"].map(str::to_owned);
+    let files = [file("a.txt"), file("b.txt")];
+    let output = finish(program().current_dir(&folder).args(&flags).args(&files), "");
+    let comments: Vec<&str> = text(&output.stdout).lines().filter(|line| line.starts_with('#')).collect();
+    let expected = [
+        "# newdoc id = a.txt\n# newpar\n# sent_id = 1\n# text = He ran.",
+        "# newpar\n# sent_id = 2\n# text = She sat.",
+        "# newdoc id = b.txt\n# newpar\n# sent_id = 3\n# text = He ran.",
+        "# newpar\n# sent_id = 4\n# text = She sat.",
+    ];
+    assert_eq!(comments.join("\n"), expected.join("\n"));
+    let kept =
+        stdout(&["parse", "--model", dependencies()], "# sent_id = x\n1\tYes\t_\t_\t_\t_\t_\t_\t_\t_\n\n");
+    assert!(kept.starts_with("# sent_id = x\n1\tYes"), "{kept}");
+}
+
+#[test]
+fn tags_are_for_tokens() {
+    let message = refusal(2, &["parse", "--model", dependencies(), "--tagged"], "The/DT dog/NN\n");
+    assert!(message.contains("--from tokens"), "{message}");
+}
