@@ -11,6 +11,8 @@ use crate::treebank::Entry;
 /// With at least this share of crossing arcs, making trees projective changes them, and the labels, too much: a system
 /// that builds crossing arcs itself is better.
 const MANY_CROSSING_ARCS: f64 = 0.1;
+/// With fewer trees, training step by step learns more than training in a beam, which learns once from each sentence.
+const FEW_TREES: usize = 2_000;
 /// With at least this share of sentences with a discontinuous constituent a treebank is discontinuous.
 const MIN_DISCONTINUOUS_SENTENCES: f64 = 0.005;
 /// With at least this share of sentences with several roots a parser has to build them; below, they are left out.
@@ -162,8 +164,12 @@ fn shown(recipe: Recipe, config: &TrainConfig) -> String {
 }
 
 fn for_dependencies(facts: &Facts) -> Choice {
-    let is_crossing = facts.crossing >= MANY_CROSSING_ARCS;
-    let recipe = recipe(if is_crossing { "non-projective-dependencies" } else { "dependencies" });
+    let is_small = facts.trees < FEW_TREES;
+    let recipe = recipe(if is_small || facts.crossing >= MANY_CROSSING_ARCS {
+        "non-projective-dependencies"
+    } else {
+        "dependencies"
+    });
     let mut config = recipe.config();
     let found = if facts.crossing > 0.0 {
         let (arcs, sentences) = (percent(facts.crossing), percent(facts.crossing_sentences));
@@ -172,8 +178,10 @@ fn for_dependencies(facts: &Facts) -> Choice {
         config.pseudo_projective = String::new();
         "dependencies without crossing arcs".to_owned()
     };
+    let size =
+        if is_small { format!(" in {} sentences, which is not many", facts.trees) } else { String::new() };
     let encoding = if config.pseudo_projective.is_empty() { "" } else { ", pseudo-projective" };
-    let reason = format!("This treebank has {found}, so: {}{encoding}.", shown(recipe, &config));
+    let reason = format!("This treebank has {found}{size}, so: {}{encoding}.", shown(recipe, &config));
     let mut reasons = vec![reason];
     if facts.many_roots >= MIN_MANY_ROOTS {
         config.single_root = false;

@@ -17,7 +17,7 @@ const TWO_ROOTS: &str = "1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n2\tb\t_\t_\t_\t_\t0\tr
 
 #[test]
 fn projective_dependencies_stay_as_they_are() {
-    let choice = choose(&treebank(PROJECTIVE)).unwrap();
+    let choice = choose(&treebank(&PROJECTIVE.repeat(FEW_TREES))).unwrap();
     assert_eq!((choice.recipe.name, choice.config.pseudo_projective.as_str()), ("dependencies", ""));
     assert!(choice.config.single_root);
     assert_eq!(choice.parts, [TextPart::Segmenter, TextPart::Tagger, TextPart::Lemmatiser]);
@@ -32,18 +32,18 @@ fn projective_dependencies_stay_as_they_are() {
 
 #[test]
 fn crossing_arcs_are_encoded_even_if_they_are_few() {
-    let choice = choose(&treebank(&(PROJECTIVE.repeat(999) + CROSSING))).unwrap();
+    let choice = choose(&treebank(&(PROJECTIVE.repeat(1999) + CROSSING))).unwrap();
     assert_eq!(choice.config.pseudo_projective, "head");
     assert_eq!(
         choice.reasons[0],
-        "This treebank has dependencies with 0.03 % crossing arcs (0.1 % of the sentences), so: recipe dependencies \
+        "This treebank has dependencies with 0.02 % crossing arcs (0.1 % of the sentences), so: recipe dependencies \
          (arc-hybrid, beam 8), pseudo-projective."
     );
 }
 
 #[test]
 fn many_crossing_arcs_ask_for_a_system_that_builds_them() {
-    let choice = choose(&treebank(CROSSING)).unwrap();
+    let choice = choose(&treebank(&CROSSING.repeat(FEW_TREES))).unwrap();
     assert_eq!(
         (choice.recipe.name, choice.config.pseudo_projective.as_str()),
         ("non-projective-dependencies", "")
@@ -51,6 +51,17 @@ fn many_crossing_arcs_ask_for_a_system_that_builds_them() {
     assert_eq!(
         choice.reasons[0],
         "This treebank has dependencies with 25.0 % crossing arcs (100.0 % of the sentences), so: recipe \
+         non-projective-dependencies (arc-hybrid-swap, greedy)."
+    );
+}
+
+#[test]
+fn a_small_treebank_is_learnt_step_by_step() {
+    let choice = choose(&treebank(&PROJECTIVE.repeat(FEW_TREES - 1))).unwrap();
+    assert_eq!(choice.config.update, crate::train::Update::Local);
+    assert_eq!(
+        choice.reasons[0],
+        "This treebank has dependencies without crossing arcs in 1999 sentences, which is not many, so: recipe \
          non-projective-dependencies (arc-hybrid-swap, greedy)."
     );
 }
