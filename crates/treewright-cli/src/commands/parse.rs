@@ -225,7 +225,7 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     let search = analyser.parser.as_ref().map(|parser| args.search(parser.default_search())).transpose()?;
     let jobs = args.jobs.map_or_else(jobs::cores, |jobs| jobs.threads(args.read.quiet));
     output::check(args, &pipeline, &analyser)?;
-    let mut output = Output::create(args.output.as_deref())?;
+    let mut output = output::open(args, &analyser)?;
     let mut sink = Sink::new(args, &analyser, &mut output)?;
     let mut totals = Totals::default();
     let parsing = Instant::now();

@@ -101,6 +101,22 @@ fn given_format(args: &ParseArgs) -> Option<Format> {
     args.to.or_else(|| if is_of_documents { None } else { by_name() })
 }
 
+/// Are the trees drawn on the terminal?
+fn is_drawn(args: &ParseArgs, analyser: &Analyser) -> bool {
+    let is_of_documents = args.jsonl_field.is_some() || args.text_column.is_some();
+    let is_tree = analyser.parser.is_some() && given_format(args).is_none() && !is_of_documents;
+    is_tree && args.output.is_none() && std::io::stdout().is_terminal()
+}
+
+/// Opens the output.
+pub(super) fn open(args: &ParseArgs, analyser: &Analyser) -> Result<Output> {
+    if is_drawn(args, analyser) {
+        Ok(Output::stdout_with_colors())
+    } else {
+        Output::create(args.output.as_deref())
+    }
+}
+
 /// What a format holds, if not everything.
 fn kind_of(format: Format) -> Option<TreeKind> {
     match format {
@@ -133,9 +149,7 @@ pub(super) enum Sink<'a> {
 
 impl<'a> Sink<'a> {
     pub(super) fn new(args: &ParseArgs, analyser: &Analyser, output: &'a mut Output) -> Result<Self> {
-        let path = args.output.as_deref();
-        let given = given_format(args);
-        let format = given.unwrap_or_else(|| default_format(analyser.parser.as_ref()));
+        let format = given_format(args).unwrap_or_else(|| default_format(analyser.parser.as_ref()));
         // What the output file is called says how documents are written, not their trees.
         if args.jsonl_field.is_some() {
             return Ok(Sink::Sequence { output, format: args.to.unwrap_or(Format::Json), n_entries: 0 });
@@ -152,8 +166,7 @@ impl<'a> Sink<'a> {
             }
             return Ok(Sink::Sequence { output, format, n_entries: 0 });
         }
-        let on_terminal = path.is_none() && std::io::stdout().is_terminal();
-        if on_terminal && given.is_none() && analyser.parser.is_some() {
+        if is_drawn(args, analyser) {
             let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));
             let color = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
             let options = draw::TerminalOptions { width, color, ascii: false };
