@@ -133,6 +133,17 @@ fn parts_can_be_left_out() {
 }
 
 #[test]
+fn any_part_can_come_alone() {
+    for part in ["segmenter", "tagger", "lemmatiser"] {
+        let flags = ["--recipe", "fast-dependencies", "--min-action-count", "1", "--with", part];
+        let (model, said) = train(&format!("alone-{part}"), "ud_english_ewt.conllu", &flags);
+        let info = String::from_utf8(run(&["info", &model]).stdout).expect("UTF-8");
+        assert!(info.contains(part), "{info}");
+        assert!(said.lines().last().unwrap().starts_with("Try: treewright parse --model "), "{said}");
+    }
+}
+
+#[test]
 fn a_treebank_with_several_roots_needs_no_flag() {
     let treebank = scratch("roots", "t.conllu");
     let sentence = "1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n2\tb\t_\tX\t_\t_\t0\troot\t_\t_\n\n";

@@ -83,7 +83,9 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
         model.save(&mut bytes)?;
         text.bytes.push((PartKind::Parser(TreeKind::of(config.system)), bytes));
         let mut pipeline = Pipeline::of_parts(std::mem::take(&mut text.bytes));
-        progress.begin(Stage::CloseCalls);
+        if parts.contains(&PartArg::Tagger) {
+            progress.begin(Stage::CloseCalls);
+        }
         if let Some(prices) = pipeline.settle_close_calls(&text.dev, config.jobs)? {
             score = prices.scores.iter().find(|(price, _)| *price == prices.best).map(|(_, score)| *score);
             progress.close_calls(&prices);

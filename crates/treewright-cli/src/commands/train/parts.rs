@@ -177,20 +177,20 @@ pub fn plan(
     if has_tagger {
         plan.push((Stage::Tagger, tagging));
     }
+    let is_retagged = has_tagger && folds > 0 && !args.no_parser;
+    if is_retagged {
+        let rounds = folds.div_ceil(config.jobs) as f64;
+        plan.push((Stage::Jackknife, tagging * rounds * (folds as f64 - 1.0) / folds as f64));
+    }
     if parts.contains(&PartArg::Lemmatiser) {
         plan.push((Stage::Lemmatiser, 15.0 * n_train));
     }
     if args.no_parser {
         return plan;
     }
-    let is_doubled = has_tagger && folds > 0 && !args.jackknife_only;
-    if has_tagger && folds > 0 {
-        let rounds = folds.div_ceil(config.jobs) as f64;
-        plan.push((Stage::Jackknife, tagging * rounds * (folds as f64 - 1.0) / folds as f64));
-    }
     let learning = if config.is_global() { 9.0 * config.beam as f64 } else { 20.0 };
     let parsing = 1.5 * config.beam as f64 / config.jobs as f64;
-    let copies = if is_doubled { 2.0 } else { 1.0 };
+    let copies = if is_retagged && !args.jackknife_only { 2.0 } else { 1.0 };
     plan.push((Stage::Parser, config.epochs as f64 * (learning * copies * n_train + parsing * n_dev)));
     if has_tagger {
         plan.push((Stage::CloseCalls, 10.0 * parsing * n_dev));

@@ -103,7 +103,12 @@ impl Progress {
 
     /// The next stage begins.
     pub fn begin(&mut self, stage: Stage) {
-        self.stage = self.plan.iter().position(|(planned, _)| *planned == stage);
+        let next = self.plan.iter().position(|(planned, _)| *planned == stage);
+        debug_assert!(
+            next.is_some() && next > self.stage,
+            "{stage:?} is not planned here: the bar would go back"
+        );
+        self.stage = next;
         self.stage_started = Instant::now();
         self.advance(0.0, "");
     }
