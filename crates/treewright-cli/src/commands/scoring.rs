@@ -156,6 +156,7 @@ impl ScoringArgs {
             format,
             many_roots: true,
             no_parse: true,
+            literal_tags: true,
             fallback,
             ..ReadOptions::default()
         };

@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::labels::{self, Pairs};
+use super::labels::{self, FreeBrackets, Pairs};
 use super::totals::{Counts, Style, Totals};
 use super::{Mismatch, Params, Parsed, ScoredNode, SentenceScore, Status};
 use crate::ids::{NodeId, TokenIdx};
@@ -305,23 +305,23 @@ impl BracketScorer {
         let rules = &self.rules;
         let span = |b: &Bracket| (b.start, b.end);
         let (mut matched, mut from) = (0, 0);
+        let mut free = FreeBrackets::default();
         for (i, bracket) in self.gold.brackets.iter().enumerate() {
+            let is_new = i == 0 || span(&self.gold.brackets[i - 1]) != span(bracket);
             while self.predicted.brackets.get(from).is_some_and(|p| span(p) < span(bracket)) {
                 from += 1;
             }
-            let same_span = self.predicted.brackets[from..].iter().take_while(|p| span(p) == span(bracket));
             let label = cut(&gold.node(bracket.node).label);
-            for (offset, candidate) in same_span.enumerate() {
-                let taken = &mut self.predicted.scored[from + offset].is_matched;
-                if !*taken
-                    && (!rules.labeled
-                        || rules.eq_label.same(label, cut(&predicted.node(candidate.node).label)))
-                {
-                    *taken = true;
-                    self.gold.scored[i].is_matched = true;
-                    matched += 1;
-                    break;
-                }
+            let same_span = self.predicted.brackets[from..].iter().take_while(|p| span(p) == span(bracket));
+            if is_new {
+                let labels = same_span.map(|p| cut(&predicted.node(p.node).label));
+                free.start(labels.map(|label| if rules.labeled { label } else { "" }));
+            }
+            let label = if rules.labeled { label } else { "" };
+            if let Some(offset) = free.take(label, &rules.eq_label) {
+                self.predicted.scored[from + offset].is_matched = true;
+                self.gold.scored[i].is_matched = true;
+                matched += 1;
             }
         }
         matched
@@ -439,6 +439,22 @@ mod tests {
     fn equal_brackets_are_a_multiset_and_order_in_a_chain_is_free() {
         check("(TOP (NP (NP (NP (N x)))))", "(TOP (NP (N x)))", [1, 3, 1, 0, 1, 1]);
         check("(TOP (S (VP (NP (N x)))))", "(TOP (NP (S (N x))))", [2, 3, 2, 0, 1, 1]);
+    }
+
+    /// `(A (B ... (N x)))`
+    fn chain<'a>(labels: impl Iterator<Item = &'a str>) -> String {
+        let mut text = String::from("(TOP ");
+        let n = labels.map(|label| text.extend(["(", label, " "])).count();
+        text + "(N x)" + &")".repeat(n + 1)
+    }
+
+    #[test]
+    fn long_chains_are_matched_in_time() {
+        let n = 100_000;
+        let names: Vec<String> = (0..2 * n).map(|i| format!("X{i}")).collect();
+        let labels = |from: usize| chain(names[from..from + n].iter().map(String::as_str));
+        check(&labels(0), &labels(0), [n as u64, n as u64, n as u64, 0, 1, 1]);
+        check(&labels(0), &labels(n), [0, n as u64, n as u64, 0, 1, 1]);
     }
 
     #[test]

@@ -2,18 +2,19 @@
 //!
 //! - `(TAG word)` is a word with its tag; traces `(-NONE- *T*-1)` are words like others. Function tags and indices
 //!   stay in the labels. Escaped brackets (`-LRB-`) stay as written.
-//! - A bare word among other children, `(A (B w0) w1)`, is a word without a tag. Where it would be taken for
-//!   something else (the only child, or the first under an empty label) it is written with an empty tag: `(A ( w0))`.
+//! - `(-- word)` is a word without a tag, and so it is written, as in other constituent formats. A bare word among
+//!   other children, `(A (B w0) w1)`, and one with an empty tag, `( w0)`, are also read as words without a tag.
 //! - A label may be empty: `( (S ...))`. Text that stands alone after `(` and a space is a word with an empty tag;
-//!   text after `(` and a space with more behind it is the label.
+//!   text after `(` and a space with more after it is the label.
 //! - A tree that is nothing but `(X word)` is a constituent X above a word without a tag.
+//! - With [`ReadOptions::literal_tags`] `--` is a tag.
 //! - With [`ReadOptions::bare_words`] `(X word)` is a constituent everywhere, and no word has a tag.
 //! - A tree without any word, such as `(())` or `(TOP)`, is an error, or with [`ReadOptions::no_parse`] an entry
 //!   without words and without a tree, as is a blank line then: what parsers write when they fail.
 //!
 //! The writer replaces `(` and `)` in words and labels by `-LRB-` and `-RRB-`; everything else is read back as it
-//! was, or refused: a discontinuous tree, an empty word, white space inside a word or label. Lemmas, features, edge
-//! labels, secondary edges, names and comments have no place in this format and are left out, but for what a parser says
+//! was, or refused: a discontinuous tree, an empty word, white space inside a word or label, a tag that is `--`. Lemmas,
+//! features, edge labels, secondary edges, names and comments have no place in this format and are left out, but for what a parser says
 //! about a tree ([`super::ParseInfo`]), such as `# score = 12.5`: lines before the tree. The reader takes any line
 //! between trees that starts with `#` for a comment of the tree after it.
 
@@ -44,7 +45,7 @@ pub struct PennReader<R>(BracketReader<R, InOrder>);
 impl<R: Read> PennReader<R> {
     /// A reader of the text in `source`.
     pub fn new(source: R, options: &ReadOptions) -> Self {
-        PennReader(BracketReader::new(source, options))
+        PennReader(BracketReader::new(source, options, options.literal_tags))
     }
 }
 
@@ -133,8 +134,7 @@ impl BracketText {
         let mut path = Vec::new();
         let mut next_token = 0;
         self.open(tree, tree.root(), &mut path)?;
-        while let Some((children, is_ambiguous)) = path.last_mut() {
-            let bare_is_label = std::mem::replace(is_ambiguous, false);
+        while let Some(children) = path.last_mut() {
             match children.next() {
                 None => {
                     self.line.push(b')');
@@ -151,40 +151,37 @@ impl BracketText {
                         return Err(refusal(Code::WrongTreeKind, message));
                     }
                     next_token += 1;
-                    self.leaf(entry, token, with_index, bare_is_label)?;
+                    self.leaf(entry, token, with_index)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Writes the start of a constituent. The flag on the path says that a bare word as next child would be taken
-    /// for something else.
+    /// Writes the start of a constituent.
     fn open<'a>(
         &mut self,
         tree: &'a ConstituentTree,
         node: NodeId,
-        path: &mut Vec<(std::slice::Iter<'a, Child>, bool)>,
+        path: &mut Vec<std::slice::Iter<'a, Child>>,
     ) -> Result<()> {
-        let (label, children) = (&tree.node(node).label, tree.children(node));
-        // `(X w)` is a word with the tag X, except for a whole tree; `( w w)` is a word with the tag w.
-        let is_ambiguous = if children.len() == 1 { !path.is_empty() } else { label.is_empty() };
         self.line.push(b'(');
-        self.text(label, "label")?;
-        path.push((children.iter(), is_ambiguous));
+        self.text(&tree.node(node).label, "label")?;
+        path.push(tree.children(node).iter());
         Ok(())
     }
 
     #[inline]
-    fn leaf(&mut self, entry: &Entry, token: TokenIdx, with_index: bool, bare_is_label: bool) -> Result<()> {
+    fn leaf(&mut self, entry: &Entry, token: TokenIdx, with_index: bool) -> Result<()> {
         let word = entry.sentence.token(token);
-        let bracketed = bare_is_label || !word.tag.is_empty();
-        self.line.push(b' ');
-        if bracketed {
-            self.line.push(b'(');
-            self.text(&word.tag, "tag")?;
-            self.line.push(b' ');
+        if word.tag == NO_TAG {
+            let message =
+                format!("the tag of word {} is `--`, which means no tag in brackets", token.index() + 1);
+            return Err(refusal(Code::Unwritable, message));
         }
+        self.line.extend_from_slice(b" (");
+        self.text(if word.tag.is_empty() { NO_TAG } else { &word.tag }, "tag")?;
+        self.line.push(b' ');
         if with_index {
             push_number(&mut self.line, token.index());
             self.line.push(b'=');
@@ -193,9 +190,7 @@ impl BracketText {
             return Err(refusal(Code::Unwritable, message));
         }
         self.text(&word.form, "word")?;
-        if bracketed {
-            self.line.push(b')');
-        }
+        self.line.push(b')');
         Ok(())
     }
 
@@ -226,6 +221,9 @@ impl BracketText {
         Ok(())
     }
 }
+
+/// How a word without a tag is written.
+pub(super) const NO_TAG: &str = "--";
 
 /// Bytes that end text in brackets, and NUL, which no file may hold.
 pub(super) const IS_SPECIAL: [bool; 256] = {

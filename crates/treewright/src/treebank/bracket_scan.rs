@@ -10,7 +10,7 @@ use std::io::Read;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::bracket::IS_SPECIAL;
+use super::bracket::{IS_SPECIAL, NO_TAG};
 use super::lines::{Limit, Lines, column, is_blank};
 use super::{Entry, ReadOptions};
 use crate::error::{Code, Error, Result};
@@ -79,6 +79,8 @@ struct HalfTree<S> {
     /// The first pair of brackets with nothing in it.
     empty: Option<usize>,
     bare_words: bool,
+    /// `--` is a tag.
+    literal_tags: bool,
     style: PhantomData<S>,
 }
 
@@ -117,7 +119,7 @@ pub(super) struct BracketReader<R, S> {
 }
 
 impl<R: Read, S: LeafStyle> BracketReader<R, S> {
-    pub(super) fn new(source: R, options: &ReadOptions) -> Self {
+    pub(super) fn new(source: R, options: &ReadOptions, literal_tags: bool) -> Self {
         BracketReader {
             lines: Lines::new(source, options.limit),
             limit: options.limit,
@@ -138,6 +140,7 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
                 words: Vec::new(),
                 empty: None,
                 bare_words: options.bare_words,
+                literal_tags,
                 style: PhantomData,
             },
         }
@@ -524,7 +527,11 @@ impl<S: LeafStyle> HalfTree<S> {
         if !self.words.is_sorted_by_key(|word| word.position) {
             self.words.sort_unstable_by_key(|word| word.position);
         }
-        let token = |word: &Word| Token::new(&text[word.form.clone()], &text[word.tag.clone()]);
+        let literal_tags = self.literal_tags;
+        let token = |word: &Word| {
+            let tag = &text[word.tag.clone()];
+            Token::new(&text[word.form.clone()], if tag == NO_TAG && !literal_tags { "" } else { tag })
+        };
         self.words.iter().map(token).collect()
     }
 }

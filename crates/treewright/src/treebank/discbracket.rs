@@ -1,8 +1,8 @@
 //! Discbracket: brackets whose words carry their positions, `(S (VP (VB 0=is) (JJ 2=rich)) (NP 1=John))`.
 //!
 //! Positions count from 0, each stands in the tree exactly once, and children may stand in any order. Otherwise the
-//! rules are those of Penn brackets (see `bracket.rs`): `(TAG 0=word)` is a word with its tag, bare words have none,
-//! escaped brackets stay as written. Only the first `=` counts, so a word may contain others, or be empty.
+//! rules are those of Penn brackets (see `bracket.rs`): `(TAG 0=word)` is a word with its tag, `(-- 0=word)` and
+//! `0=word` have none, escaped brackets stay as written. Only the first `=` counts, so a word may contain others, or be empty.
 
 use std::io::{Read, Write};
 
@@ -38,7 +38,7 @@ pub struct DiscbracketReader<R>(BracketReader<R, Indexed>);
 impl<R: Read> DiscbracketReader<R> {
     /// A reader of the text in `source`.
     pub fn new(source: R, options: &ReadOptions) -> Self {
-        DiscbracketReader(BracketReader::new(source, options))
+        DiscbracketReader(BracketReader::new(source, options, false))
     }
 }
 

@@ -120,6 +120,8 @@ pub struct ReadOptions {
     pub no_parse: bool,
     /// Brackets: is `(X word)` a constituent above a word without a tag, instead of a word with the tag X?
     pub bare_words: bool,
+    /// Penn brackets: is `--` a tag like any other, as it is to EVALB, instead of no tag?
+    pub literal_tags: bool,
     /// Export: the label of the virtual root; `TOP` if absent.
     pub root_label: Option<Str>,
     /// How large one sentence may be.

@@ -502,3 +502,20 @@ fn portions_of_large_sentences_hold_what_the_whole_holds() {
     let portions: Vec<_> = Portions::new(texts[3].as_bytes(), 10, Limit::bytes(1000)).collect();
     assert!(portions.iter().all(|portion| portion.as_ref().is_ok_and(|portion| portion.len() < 3000)));
 }
+
+#[test]
+fn words_without_a_tag_survive_every_format_of_constituents() {
+    let text = "(S (VP (V 0=is) (-- 2=--)) (NP (-- 1=John)))\n";
+    let start: Vec<Entry> =
+        read(Format::Discbracket, text.as_bytes()).into_iter().collect::<Result<_>>().expect("valid");
+    assert_eq!(start[0].sentence.tokens[1].tag, "");
+    let tags = |entries: &[Entry]| {
+        entries[0].sentence.tokens.iter().map(|token| token.tag.clone()).collect::<Vec<_>>()
+    };
+    for format in [Format::Export, Format::Tigerxml, Format::Discbracket, Format::Json] {
+        let there = write(format, &start, &WriteOptions::default());
+        let back: Vec<Entry> = read(format, &there).into_iter().collect::<Result<_>>().expect("valid");
+        assert_eq!((tags(&back), &back[0].tree), (tags(&start), &start[0].tree), "{format}");
+        assert_eq!(write(Format::Discbracket, &back, &WriteOptions::default()), text.as_bytes(), "{format}");
+    }
+}

@@ -223,17 +223,32 @@ fn entries(text: &str, with_index: bool, options: &ReadOptions) -> Vec<Entry> {
 
 #[test]
 fn canonical_text_is_written_as_it_was() {
-    let text = "( (S (NP-SBJ (D a) (N b)) w (VP ( x)) (. .)))\n(X w)\n( w)\n( ( w) v)\n(A (B ( w)))\n";
+    let text =
+        "( (S (NP-SBJ (D a) (N b)) (-- w) (VP (-- x)) (. .)))\n(X (-- w))\n( (-- w))\n(A (B (-- w)))\n";
     assert_eq!(write(&entries(text, false, &ReadOptions::default()), false).as_deref(), Ok(text));
-    let text = "(S (VP (V 0=a) (N 2=c)) (N 1==b))\n( ( 0=w) 1=)\n(X 0=w)\n";
+    let text = "(S (VP (V 0=a) (N 2=c)) (N 1==b))\n( (-- 0=w) (-- 1=))\n(X (-- 0=w))\n";
     assert_eq!(write(&entries(text, true, &ReadOptions::default()), true).as_deref(), Ok(text));
     let text = "(B (A w0) w1)\n";
     let options = ReadOptions { bare_words: true, ..ReadOptions::default() };
-    let unambiguous = "(B (A ( w0)) w1)\n";
+    let unambiguous = "(B (A (-- w0)) (-- w1))\n";
     assert_eq!(write(&entries(text, false, &options), false).as_deref(), Ok(unambiguous));
     assert_eq!(entries(unambiguous, false, &ReadOptions::default()), entries(text, false, &options));
     let options = ReadOptions { no_parse: true, ..ReadOptions::default() };
     assert_eq!(write(&entries("(TOP)\n\n", false, &options), false).as_deref(), Ok("(())\n(())\n"));
+}
+
+#[test]
+fn two_dashes_are_no_tag() {
+    check("(S (-- a) (B (-- b)) (-- --))", &["S[0:a/ B[1:b/] 2:--/]"]);
+    check_disc("(S (-- 0=a) (-- 1=--))", &["S[0:a/ 1:--/]"]);
+    let text = "(A (-- w0) w1)\n( (A ( w0) (-- w1)))\n";
+    let tidy = "(A (-- w0) (-- w1))\n( (A (-- w0) (-- w1)))\n";
+    assert_eq!(write(&entries(text, false, &ReadOptions::default()), false).as_deref(), Ok(tidy));
+    // To scorers they are a tag, so that a word under one constituent is not taken for a bare word.
+    let options = ReadOptions { literal_tags: true, ..ReadOptions::default() };
+    assert_eq!(read("(S (-- a))", false, &options), ["S[0:a/--]"]);
+    let entry = entries("(S (-- a))", false, &options);
+    assert_eq!(write(&entry, false).map_err(|error| error.code), Err(Code::Unwritable));
 }
 
 #[test]
