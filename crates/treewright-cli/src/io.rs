@@ -102,7 +102,7 @@ impl ReadArgs {
 }
 
 /// Reads a size such as `64M`.
-fn limit(text: &str) -> Result<Limit, String> {
+pub fn limit(text: &str) -> Result<Limit, String> {
     let (digits, shift) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 10),
         Some((at, 'm' | 'M')) => (&text[..at], 20),

@@ -1,6 +1,5 @@
 //! `treewright draw`: pictures of trees.
 
-use std::ffi::OsStr;
 use std::fmt;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use treewright::draw::{self, Direction, Layout, Options, Orientation, TerminalOp
 use treewright::error::Location;
 use treewright::{Code, Error, Result};
 
-use crate::io::{Inputs, Output, ReadArgs, Skipping, is_dash, shown_name};
+use crate::io::{Inputs, Output, ReadArgs, Skipping, is_dash, shown_name, usage};
 
 /// Draw trees: on the terminal, as SVG, as an HTML page or as LaTeX
 #[derive(Args)]
@@ -20,7 +19,8 @@ use crate::io::{Inputs, Output, ReadArgs, Skipping, is_dash, shown_name};
 Examples:
   treewright draw dev.conllu --sentence 3
   treewright draw dev.discbracket --sentence 2 --to svg -o tree.svg
-  treewright draw dev.export --sentence 1-20 -o page.html
+  treewright draw dev.export --sentence -20 -o page.html
+  treewright draw dev.export --sentence 2,5- -o page.html
   treewright draw dev.export --sentence 1-3 -o 'tree-{}.svg'
   echo '(S (NP (DT the) (NN dog)) (VP (VBZ barks)))' |
       treewright draw - --from ptb
@@ -37,8 +37,8 @@ pub struct DrawArgs {
     #[arg(long, value_enum, value_name = "KIND")]
     to: Option<Kind>,
 
-    /// Draw only these sentences, counted from 1 over all files: 7 or 3-5; may be repeated
-    #[arg(long, short, value_name = "N", value_delimiter = ',')]
+    /// Draw only these sentences, counted from 1 over all files: 7, 3-5, 2- (to the end), -5 (the first five) or 1,3
+    #[arg(long, short, value_name = "N", value_delimiter = ',', allow_hyphen_values = true)]
     sentence: Vec<Numbers>,
 
     /// Write to this file; `{}` in its name stands for the sentence number (one file per sentence)
@@ -118,10 +118,15 @@ impl FromStr for Numbers {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let number = |text: &str| text.trim().parse::<usize>().ok().filter(|&n| n > 0);
-        let (first, last) = text.split_once('-').unwrap_or((text, text));
-        match (number(first), number(last)) {
+        let (first, last) = match text.split_once('-') {
+            Some(("", last)) => (Some(1), number(last)),
+            Some((first, "")) => (number(first), Some(usize::MAX)),
+            Some((first, last)) => (number(first), number(last)),
+            None => (number(text), number(text)),
+        };
+        match (first, last) {
             (Some(first), Some(last)) if first <= last => Ok(Numbers { first, last }),
-            _ => Err("expected a number from 1, or a range such as 3-5".to_owned()),
+            _ => Err("expected a number from 1, or a range such as 3-5, 2- or -5".to_owned()),
         }
     }
 }
@@ -130,6 +135,8 @@ impl fmt::Display for Numbers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.first == self.last {
             write!(f, "sentence {}", self.first)
+        } else if self.last == usize::MAX {
+            write!(f, "sentence {} or later", self.first)
         } else {
             write!(f, "sentences {}-{}", self.first, self.last)
         }
@@ -137,7 +144,16 @@ impl fmt::Display for Numbers {
 }
 
 pub fn run(args: &DrawArgs) -> Result<ExitCode> {
-    let kind = args.to.unwrap_or_else(|| kind_of(args.output.as_deref()));
+    let kind = match (args.to, args.output.as_deref()) {
+        (Some(kind), _) => kind,
+        (None, path) => kind_of(path).ok_or_else(|| {
+            usage(format!(
+                "-o {}: no such kind of drawing; expected a name that ends in .svg, .html, .tex or .txt, or --to \
+                 terminal, svg, html or tex",
+                path.unwrap_or(Path::new("")).display()
+            ))
+        })?,
+    };
     Inputs::default().with("the input", &args.files).refuse_as_output(args.output.as_deref())?;
     let mut drawer = Drawer::new(args, kind)?;
     let mut skipping = Skipping::new(args.read.on_error);
@@ -176,12 +192,15 @@ fn in_sentence(error: Error, file: &Path, number: usize) -> Error {
     }
 }
 
-fn kind_of(output: Option<&Path>) -> Kind {
-    match output.and_then(Path::extension).and_then(OsStr::to_str) {
-        Some("svg") => Kind::Svg,
-        Some("html" | "htm") => Kind::Html,
-        Some("tex") => Kind::Tex,
-        _ => Kind::Terminal,
+/// The kind of drawing that the output's name asks for; `None` if there is no such kind.
+fn kind_of(output: Option<&Path>) -> Option<Kind> {
+    let extension = output.and_then(Path::extension);
+    match extension.map(|extension| extension.to_ascii_lowercase()).as_deref().map(|e| e.to_str()) {
+        Some(Some("svg")) => Some(Kind::Svg),
+        Some(Some("html" | "htm")) => Some(Kind::Html),
+        Some(Some("tex")) => Some(Kind::Tex),
+        None | Some(Some("txt" | "text" | "ansi")) => Some(Kind::Terminal),
+        Some(_) => None,
     }
 }
 
@@ -317,16 +336,22 @@ mod tests {
     fn sentence_numbers_are_numbers_or_ranges() {
         check("7", Some((7, 7)));
         check("3-5", Some((3, 5)));
-        for wrong in ["0", "5-3", "-3", "3-", "x", "", "1-2-3"] {
+        check("-3", Some((1, 3)));
+        check("3-", Some((3, usize::MAX)));
+        for wrong in ["0", "5-3", "-", "--", "-0", "0-", "x", "", "1-2-3"] {
             check(wrong, None);
         }
     }
 
     #[test]
     fn the_output_says_the_kind() {
-        assert!(kind_of(Some(Path::new("tree-{}.svg"))) == Kind::Svg);
-        assert!(kind_of(Some(Path::new("a.b/page.html"))) == Kind::Html);
-        assert!(kind_of(Some(Path::new("x.tex"))) == Kind::Tex);
-        assert!(kind_of(Some(Path::new("drawing.txt"))) == Kind::Terminal && kind_of(None) == Kind::Terminal);
+        let kind_at = |path: Option<&str>| kind_of(path.map(Path::new));
+        assert!(kind_at(Some("tree-{}.svg")) == Some(Kind::Svg));
+        assert!(kind_at(Some("a.b/page.HTML")) == Some(Kind::Html));
+        assert!(kind_at(Some("x.tex")) == Some(Kind::Tex));
+        for terminal in [Some("drawing.txt"), Some("a.b/drawing"), Some("-"), None] {
+            assert!(kind_at(terminal) == Some(Kind::Terminal));
+        }
+        assert!(kind_at(Some("x.png")).is_none() && kind_at(Some("x.pdf")).is_none());
     }
 }

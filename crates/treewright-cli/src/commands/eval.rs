@@ -17,7 +17,7 @@ use super::scoring::{
     Kind, ScoringArgs, Treebank, both_texts, dependencies_of, parsed, side_by_side, text_of, tree_of,
 };
 use super::worst::{self, Worst};
-use crate::io::{OnError, Output, say};
+use crate::io::{OnError, Output, say, usage};
 
 /// Score predicted trees against gold trees
 ///
@@ -88,6 +88,14 @@ pub fn run(args: &EvalArgs) -> Result<ExitCode> {
     let inputs = args.scoring.inputs(&args.gold, &args.predicted);
     inputs.refuse_as_output(args.output.as_deref())?;
     inputs.refuse_as_output(args.plot.as_deref())?;
+    if let Some(path) =
+        args.plot.as_deref().filter(|path| path.extension().is_some_and(|extension| extension != "svg"))
+    {
+        return Err(usage(format!(
+            "--plot {}: curves are written as SVG; expected a name that ends in .svg",
+            path.display()
+        )));
+    }
     let (gold, predicted) = args.scoring.read(&args.gold, &args.predicted)?;
     let kind = gold.kind().expect("a gold file without trees was refused");
     args.scoring.check(kind)?;

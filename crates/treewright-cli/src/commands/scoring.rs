@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use treewright::eval::pairing::{self, Pairing, Side};
 use treewright::eval::{Params, Parsed, conll18};
-use treewright::treebank::{self, Entry, Format, ReadOptions};
+use treewright::treebank::{self, Entry, Format, Limit, ReadOptions};
 use treewright::{Code, ConstituentTree, DependencyTree, Error, Result, Sentence, Tree};
 
 use crate::io::{Inputs, OnError, open_raw, shown_name, usage};
@@ -31,6 +31,10 @@ pub struct ScoringArgs {
     /// What to do about sentences that do not fit together: fail, or leave them out and say so
     #[arg(long, value_enum, default_value_t = OnError::Fail)]
     pub on_error: OnError,
+
+    /// Largest sentence (or line) to read, in bytes: 1000000, 64M, 2G; a word counts as 64 bytes at least [default: 64M]
+    #[arg(long, value_name = "SIZE", value_parser = crate::io::limit)]
+    pub max_sentence_bytes: Option<Limit>,
 
     /// No remarks on stderr, only errors
     #[arg(long, short)]
@@ -136,16 +140,17 @@ impl ScoringArgs {
         // A prediction that starts with failed parses does not show its format, so the gold file's is tried first.
         let is_named = self.from.is_some() || Format::from_path(&name).is_some();
         if let (false, Some(format)) = (is_named, gold_format)
-            && let Ok(file) = Self::parse(&bytes, &name, (Some(format), None), OnError::Fail)
+            && let Ok(file) = self.parse(&bytes, &name, (Some(format), None), OnError::Fail)
         {
             return Ok(file);
         }
         // To EVALB a tree that cannot be read is one more sentence in error.
         let on_error = if gold_format == Some(Format::Ptb) { OnError::Skip } else { self.on_error };
-        Self::parse(&bytes, &name, (self.from, gold_format), on_error)
+        self.parse(&bytes, &name, (self.from, gold_format), on_error)
     }
 
     fn parse(
+        &self,
         bytes: &[u8],
         name: &str,
         (format, fallback): (Option<Format>, Option<Format>),
@@ -158,6 +163,7 @@ impl ScoringArgs {
             no_parse: true,
             literal_tags: true,
             fallback,
+            limit: self.max_sentence_bytes.unwrap_or_default(),
             ..ReadOptions::default()
         };
         let opened = treebank::open(bytes, &options)?;

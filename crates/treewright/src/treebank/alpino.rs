@@ -76,7 +76,12 @@ impl<R: Read> AlpinoReader<R> {
                 error = Some(too_large);
                 comment = None;
             }
-            match self.source.next()? {
+            let part = match self.source.next() {
+                Ok(part) => part,
+                // The first error says more than what came of it.
+                Err(later) => return Err(error.unwrap_or(later)),
+            };
+            match part {
                 None => return Err(start.error(Code::Truncated, "the file ends inside the sentence")),
                 // After an error the rest of the sentence is skipped.
                 Some((Part::Start("node"), at)) if error.is_none() => {

@@ -519,3 +519,15 @@ fn words_without_a_tag_survive_every_format_of_constituents() {
         assert_eq!(write(Format::Discbracket, &back, &WriteOptions::default()), text.as_bytes(), "{format}");
     }
 }
+
+#[test]
+fn bytes_after_gzip_are_named() {
+    let options = WriteOptions { gzip: true, ..WriteOptions::default() };
+    let mut zipped = write(Format::Conllu, &sample(SAMPLES[0].1), &options);
+    zipped.extend_from_slice(b"more text");
+    let items: Vec<_> = open(&zipped[..], &named("")).expect("the start is whole").reader.collect();
+    let error = items.last().expect("an error at least").as_ref().expect_err("bytes that are not gzip");
+    assert_eq!(error.code, Code::BadGzip);
+    assert!(error.message.contains("after the gzip data"), "{error}");
+    assert_eq!(items.len(), 18);
+}

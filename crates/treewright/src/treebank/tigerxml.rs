@@ -86,7 +86,12 @@ impl<R: Read> TigerReader<R> {
             if error.is_none() {
                 error = self.source.check_size(start, graph.sentence.len()).err();
             }
-            match self.source.next()? {
+            let part = match self.source.next() {
+                Ok(part) => part,
+                // The first error says more than what came of it.
+                Err(later) => return Err(error.unwrap_or(later)),
+            };
+            match part {
                 None => return Err(start.error(Code::Truncated, "the file ends inside the sentence")),
                 Some((Part::Start("s"), at)) => {
                     error.get_or_insert(at.error(Code::BadXml, "a sentence inside another; expected </s>"));

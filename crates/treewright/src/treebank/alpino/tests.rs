@@ -80,7 +80,7 @@ fn several_in_one_file() {
         format!("<?xml version='1.0'?>{one}\n<?xml version='1.0'?>{two}"),
         format!("<treebank>\n{one}{two}</treebank>"),
     ] {
-        check(&text, &["(top 0=a)", "(top 0=b)"]);
+        check(&text, &["(top (-- 0=a))", "(top (-- 0=b))"]);
         let ids: Vec<Str> = read(&text).into_iter().map(|item| item.expect("valid").sentence.id).collect();
         assert_eq!(ids, ["12", "x"]);
     }
@@ -97,7 +97,7 @@ fn references() {
     let text = "<alpino_ds><node cat='top'><node cat='x' index='1'><node word='a' begin='0' index='2'/></node>\
                 <node cat='y' rel='vc' index='3'><node index='1' rel='su'/><node cat='z'><node index='2' rel='hd'/></node></node>\
                 <node index='3' rel='q'/><node index='1' rel='r'/></node></alpino_ds>";
-    check(text, &["(top (x ( 0=a)))"]);
+    check(text, &["(top (x (-- 0=a)))"]);
     let Some(Tree::Constituent(tree)) = read(text).remove(0).expect("valid").tree else { panic!("a tree") };
     let secondary: Vec<_> =
         tree.secondary_edges().iter().map(|e| (e.child, e.label.as_str(), e.parent.index())).collect();
@@ -112,7 +112,7 @@ fn references() {
     let Some(Tree::Constituent(tree)) = read(text).remove(0).expect("valid").tree else { panic!("a tree") };
     assert_eq!(tree.secondary_edges()[0].child, Child::Token(TokenIdx::new(0)));
     // An index on a constituent without category is no reference.
-    check("<alpino_ds><node index='1'><node word='a' begin='0'/></node></alpino_ds>", &["( 0=a)"]);
+    check("<alpino_ds><node index='1'><node word='a' begin='0'/></node></alpino_ds>", &["( (-- 0=a))"]);
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn other_ways_to_write_it() {
     let text = "<?xml version='1.0'?>\n<!-- a remark --><s id='x'><meta/>\n<graph><terminals><t id='a' word='A' number='Sg' case='--' gender='F'/>\
                 <t id='b' word='B' pos='N'></t></terminals><nonterminals><nt id='t' cat='T'><edge idref='q'/></nt>\
                 <nt cat='Q' id='q'><edge idref='b'/><edge idref='a'/></nt></nonterminals></graph><matches><match/></matches></s>";
-    check(text, &["(T (Q 0=A (N 1=B)))"]);
+    check(text, &["(T (Q (-- 0=A) (N 1=B)))"]);
     assert_eq!(entries(text)[0].sentence.tokens[0].misc, "number=Sg|gender=F");
     let both = "<s><t id='a' word='A' case='Nom' misc='x=y' number='Sg'/></s>";
     assert_eq!(entries(both)[0].sentence.tokens[0].misc, "case=Nom|x=y|number=Sg");
@@ -229,7 +229,7 @@ fn bad_xml_ends_the_file() {
             format!("not well-formed XML, reading ends here: the attribute {:?} for the second time", "word");
         let text = format!("{ONE}\n<s><t id='a' word='A'{many} word='B'/></s>{ONE}");
         check(&text, &["(S (A 0=a))", &format!("2:4: sentence 2: {again}; expected each once [TW301]")]);
-        check(&format!("<s><t id='a' word='A'{many}/></s>"), &["(VROOT 0=A)"]);
+        check(&format!("<s><t id='a' word='A'{many}/></s>"), &["(VROOT (-- 0=A))"]);
     }
     let truncated = "2:1: sentence 1: the file ends inside an element; expected its end tag [TW209]";
     check("<corpus><s>", &[truncated]);
@@ -315,5 +315,5 @@ fn deep_and_wide_trees() {
     let open = "<a>".repeat(100_000);
     assert_eq!(read(&open, &ReadOptions::default()).len(), 1);
     let many: String = (0..50_000).map(|i| format!(" a{i}='x'")).collect();
-    check(&format!("<s><t id='w' word='v'{many}/></s>").replace("='x'", "='--'"), &["(VROOT 0=v)"]);
+    check(&format!("<s><t id='w' word='v'{many}/></s>").replace("='x'", "='--'"), &["(VROOT (-- 0=v))"]);
 }
