@@ -17,6 +17,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use treewright::treebank::{self, Encoding, Entry, Format, Limit, Opened, ReadOptions};
 use treewright::{Code, Error, Result};
 
+use crate::values;
+
 pub use interrupts::say_when_interrupted;
 pub use output::Output;
 pub use overwrite::{Inputs, refuse_unless_model};
@@ -38,7 +40,7 @@ pub fn say_line(line: fmt::Arguments<'_>) {
 #[derive(Args, Clone, Debug)]
 pub struct ReadArgs {
     /// Format of the input [default: by extension, then by content]
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", value_parser = values::format())]
     pub from: Option<Format>,
 
     /// Encoding of the input, such as latin1 or utf-16le [default: utf-8; UTF-16 by its byte order mark]

@@ -4,6 +4,7 @@ mod commands;
 mod io;
 mod jobs;
 mod models;
+mod values;
 mod workers;
 
 use std::process::ExitCode;

@@ -11,6 +11,7 @@ use treewright::treebank::{self, Format, WriteOptions};
 use treewright::{Code, Result};
 
 use crate::io::{Inputs, Output, ReadArgs, Skipping, read_text, say, shown_name, usage};
+use crate::values;
 
 /// Convert a treebank between formats and apply transforms
 #[derive(Args)]
@@ -44,7 +45,7 @@ pub struct ConvertArgs {
     output: PathBuf,
 
     /// Format of the output [default: by the output's extension, else the input's format]
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", value_parser = values::format())]
     to: Option<Format>,
 
     /// Transforms to apply, in order, separated by commas; `--list-transforms` explains them

@@ -15,6 +15,7 @@ use treewright::treebank::Entry;
 use treewright::{Code, Error, Result};
 
 use crate::io::{Inputs, Output, ReadArgs, Skipping, for_each_entry, say, shown_name, usage, visible};
+use crate::values;
 
 /// Print the action sequence of every tree, or statistics of the derivations
 #[derive(Args)]
@@ -35,7 +36,7 @@ pub struct DeriveArgs {
     files: Vec<PathBuf>,
 
     /// The transition system; with --stats several, with commas between them
-    #[arg(long, value_name = "SYSTEM", required = true, value_delimiter = ',')]
+    #[arg(long, value_name = "SYSTEM", required = true, value_delimiter = ',', value_parser = values::system())]
     system: Vec<SystemTag>,
 
     /// One line a sentence, one JSON object a line, or every step with stack and buffer

@@ -2,12 +2,14 @@
 //! (2, for usage, is clap's).
 
 mod compare;
+mod completions;
 mod convert;
 mod derive;
 mod draw;
 mod eval;
 mod info;
 mod join;
+mod man;
 mod models;
 mod oracle;
 mod parse;
@@ -37,6 +39,8 @@ pub enum Command {
     Compare(compare::CompareArgs),
     Derive(derive::DeriveArgs),
     Oracle(oracle::OracleArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 /// Runs one command.
@@ -54,5 +58,7 @@ pub fn run(command: Command) -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Derive(args) => derive::run(&args),
         Command::Oracle(args) => oracle::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     })
 }

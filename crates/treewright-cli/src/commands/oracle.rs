@@ -14,6 +14,7 @@ use treewright::systems::table::{aligned, configuration};
 use treewright::{Code, Error, Result, Sentence};
 
 use crate::io::{Output, usage, visible};
+use crate::values;
 
 /// Show the loss of a configuration and the cost of every legal action
 ///
@@ -41,11 +42,11 @@ relations of the words. An output line is {\"loss\": 2, \"finished\": false, \"a
 \"optimal\": [\"SH\"]}, with the loss after each action, or {\"error\": ..}.")]
 pub struct OracleArgs {
     /// The transition system
-    #[arg(long, value_name = "SYSTEM")]
+    #[arg(long, value_name = "SYSTEM", value_parser = values::system())]
     system: SystemTag,
 
     /// static, dynamic (exact) or paper (the loss as printed) [default: dynamic where there is one]
-    #[arg(long, value_name = "ORACLE")]
+    #[arg(long, value_name = "ORACLE", value_parser = values::oracle())]
     oracle: Option<OracleKind>,
 
     /// The gold tree

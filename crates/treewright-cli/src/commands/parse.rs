@@ -26,7 +26,7 @@ use treewright::treebank::{self, Entry, Format, ParseInfo};
 use crate::io::{Inputs, Output, Progress, ReadArgs, Skipping, is_dash, say, usage};
 use crate::jobs::{self, Jobs};
 use crate::workers::Event;
-use crate::{models, workers};
+use crate::{models, values, workers};
 
 /// Parse text, tokens or treebanks with a trained model; trees in the input are ignored
 #[derive(Args)]
@@ -59,7 +59,7 @@ pub struct ParseArgs {
 
     /// Format of the output [default: a drawing on a terminal; else conllu for dependencies, ptb or discbracket for
     /// constituents]
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", value_parser = values::format())]
     to: Option<Format>,
 
     /// Write here instead of stdout

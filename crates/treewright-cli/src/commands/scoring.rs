@@ -11,6 +11,7 @@ use treewright::treebank::{self, Entry, Format, Limit, ReadOptions};
 use treewright::{Code, ConstituentTree, DependencyTree, Error, Result, Sentence, Tree};
 
 use crate::io::{Inputs, OnError, open_raw, shown_name, usage};
+use crate::values;
 
 /// Flags of the commands that score.
 #[derive(Args, Clone, Debug)]
@@ -25,7 +26,7 @@ pub struct ScoringArgs {
     pub disc_only: bool,
 
     /// Format of the files [default: by extension, then by content]
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", value_parser = values::format())]
     pub from: Option<Format>,
 
     /// What to do about sentences that do not fit together: fail, or leave them out and say so

@@ -14,6 +14,7 @@ use treewright::{Code, Error, Result};
 
 use crate::io::{Inputs, ReadArgs, read_text, refuse_unless_model, usage, with_suffix};
 use crate::jobs::{self, Jobs, at_least_one};
+use crate::values;
 
 /// Train a parser on a treebank: by itself the best settings for the data, and all parts that the data allows
 ///
@@ -61,7 +62,7 @@ pub struct TrainArgs {
     pub recipe: Option<String>,
 
     /// The transition system
-    #[arg(long, value_parser = |name: &str| name.parse::<SystemTag>())]
+    #[arg(long, value_parser = values::system())]
     pub system: Option<SystemTag>,
 
     /// Settings as a TOML file; flags override it
@@ -109,7 +110,7 @@ pub struct TrainArgs {
     pub scorer: String,
 
     /// The oracle of step-by-step training [default: dynamic; static where a system has none]
-    #[arg(long, value_name = "static|dynamic|paper")]
+    #[arg(long, value_name = "KIND", value_parser = values::oracle())]
     pub oracle: Option<OracleKind>,
 
     /// A shipped feature set, or a file with templates [default: the system's own]

@@ -1,0 +1,35 @@
+//! `treewright completions`: what shells need to complete the flags and their values.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+use treewright::Result;
+
+use crate::Cli;
+use crate::io::Output;
+
+/// Print completions for a shell
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  treewright completions bash > treewright.bash
+  treewright completions zsh > _treewright
+  treewright completions fish > treewright.fish
+
+bash: put the file into ~/.local/share/bash-completion/completions under the name treewright, or `source` it in \
+~/.bashrc. zsh: put it into a folder of $fpath. fish: put it into ~/.config/fish/completions.")]
+pub struct CompletionsArgs {
+    /// The shell
+    shell: Shell,
+}
+
+pub fn run(args: &CompletionsArgs) -> Result<ExitCode> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "treewright", &mut script);
+    let mut output = Output::stdout();
+    output.write_all(&script)?;
+    output.finish()?;
+    Ok(ExitCode::SUCCESS)
+}

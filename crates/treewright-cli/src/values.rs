@@ -1,0 +1,33 @@
+//! Values of flags that are one of several names: help lists them, shells complete them, and a mistyped one is told the
+//! nearest.
+
+use std::fmt::Debug;
+use std::str::FromStr;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use treewright::oracle::OracleKind;
+use treewright::system::SystemTag;
+use treewright::treebank::Format;
+
+/// A treebank format.
+pub fn format() -> impl TypedValueParser<Value = Format> {
+    one_of(Format::ALL, |format| format.as_str())
+}
+
+/// A transition system.
+pub fn system() -> impl TypedValueParser<Value = SystemTag> {
+    one_of(SystemTag::ALL, |system| system.name())
+}
+
+/// A kind of oracle.
+pub fn oracle() -> impl TypedValueParser<Value = OracleKind> {
+    one_of(OracleKind::ALL, |oracle| oracle.name())
+}
+
+fn one_of<T>(all: &'static [T], name: fn(T) -> &'static str) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + FromStr<Err: Debug> + Send + Sync + 'static,
+{
+    let names = all.iter().map(|&value| name(value));
+    PossibleValuesParser::new(names).map(|name| name.parse().expect("it is one of the names"))
+}
