@@ -163,3 +163,14 @@ fn every_parse_of_a_document_has_its_own_place() {
     let trees = row["trees"].as_array().expect("trees");
     assert!(trees.len() > 1 && trees.iter().all(|tree| tree["probability"].is_number()), "{json}");
 }
+
+#[test]
+fn examples_fit_on_a_terminal() {
+    let help = stdout(&["parse", "--help"], "");
+    let (_, examples) = help.split_once("Examples:\n").expect("there are examples");
+    let lines: Vec<&str> = examples.lines().collect();
+    assert!(lines.len() > 3);
+    for line in lines {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}

@@ -231,8 +231,12 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     let parsing = Instant::now();
     let layout = Layout::of(args)?;
     let is_typed = args.files.iter().any(|path| is_dash(path)) && std::io::stdin().is_terminal();
-    // Nothing may be drawn over what is being typed.
-    let progress = if is_typed { Progress::hidden() } else { args.read.progress(&args.files) };
+    // Nothing may be drawn over what is being typed, nor stand before a drawing.
+    let progress = if is_typed || output::is_drawn(args, &analyser) {
+        Progress::hidden()
+    } else {
+        args.read.progress(&args.files)
+    };
     if is_typed && !args.read.quiet {
         say!("Type text, and end it with Ctrl-D on a line of its own.");
     }

@@ -603,3 +603,17 @@ proptest! {
         check_drawing(&entry, Orientation::Down);
     }
 }
+
+#[test]
+fn an_empty_title_takes_no_line() {
+    let entry = Entry { sentence: Sentence::from_tagged([("a", "T")]), tree: None };
+    let entry = Entry {
+        tree: Some(Tree::Dependency(DependencyTree { arcs: vec![Arc { head: None, label: "root".into() }] })),
+        ..entry
+    };
+    let drawn = |title: &str| {
+        let layout = Layout::of(&entry, &Options::default()).expect("small").with_title(title);
+        terminal(&layout, &TerminalOptions::default()).expect("small")
+    };
+    assert_eq!(format!("x\n{}", drawn("")), drawn("x"));
+}

@@ -102,7 +102,7 @@ fn given_format(args: &ParseArgs) -> Option<Format> {
 }
 
 /// Are the trees drawn on the terminal?
-fn is_drawn(args: &ParseArgs, analyser: &Analyser) -> bool {
+pub(super) fn is_drawn(args: &ParseArgs, analyser: &Analyser) -> bool {
     let is_of_documents = args.jsonl_field.is_some() || args.text_column.is_some();
     let is_tree = analyser.parser.is_some() && given_format(args).is_none() && !is_of_documents;
     is_tree && args.output.is_none() && std::io::stdout().is_terminal()
