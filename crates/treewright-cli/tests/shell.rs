@@ -4,7 +4,7 @@ mod common;
 
 use std::process::Command;
 
-use common::{finish, folder, names, refusal, run_in, stdout};
+use common::{commands, finish, folder, names, refusal, run_in, stdout};
 
 /// What bash offers for the last of these words.
 fn offered(words: &[&str]) -> Vec<String> {
@@ -80,14 +80,11 @@ fn there_is_a_manual_page_for_each_command() {
     let page = stdout(&["man"], "");
     assert!(page.contains(".TH treewright 1") && page.contains("treewright\\-parse(1)"), "{page}");
     assert!(run_in(&folder, &["man", "--out", "share/man1"], "").status.success());
-    let help = stdout(&["--help"], "");
-    let commands =
-        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    // Lines that are indented further continue a description.
-    let commands = commands
-        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next().filter(|name| !name.is_empty()));
-    let commands = commands.filter(|name| *name != "help").map(|name| format!("treewright-{name}.1"));
-    let mut expected: Vec<String> = commands.chain(["treewright.1".to_owned()]).collect();
+    let mut expected: Vec<String> = commands()
+        .iter()
+        .map(|name| format!("treewright-{name}.1"))
+        .chain(["treewright.1".to_owned()])
+        .collect();
     expected.sort();
     assert!(expected.len() > 12, "{expected:?}");
     assert_eq!(names(&folder.join("share/man1")), expected);

@@ -98,6 +98,16 @@ pub fn tiny_model() -> &'static [u8] {
     })
 }
 
+/// The names of all commands, as the help lists them.
+pub fn commands() -> Vec<String> {
+    let help = stdout(&["--help"], "");
+    let lines =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    // Lines that are indented further continue a description.
+    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    names.filter(|name| !name.is_empty() && *name != "help").map(str::to_owned).collect()
+}
+
 /// A file of these tests alone.
 pub fn scratch(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", env!("CARGO_CRATE_NAME")))
