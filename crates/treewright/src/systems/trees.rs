@@ -51,6 +51,13 @@ pub fn random(rng: &mut Rng, n: usize, max_unary: usize) -> ConstituentTree {
     tree(&text)
 }
 
+/// A random tree without unaries, below a root whose label stands nowhere else.
+pub fn random_below_root(rng: &mut Rng, n: usize) -> ConstituentTree {
+    let mut text = String::from("(R ");
+    write_random(rng, 0, n, 0, &mut text);
+    tree(&(text + ")"))
+}
+
 fn write_random(rng: &mut Rng, left: usize, right: usize, max_unary: usize, out: &mut String) {
     // Chains are rare, so that most trees look like trees.
     let chain = (0..max_unary).take_while(|_| rng.below(4) == 0).count();

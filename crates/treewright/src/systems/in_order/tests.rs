@@ -200,6 +200,26 @@ fn roots_are_exact_for_the_oracle_too() {
     assert!(checked > 1000 && refused > 50, "{checked} configurations, {refused} trees refused");
 }
 
+#[test]
+fn roots_are_exact_near_the_end_of_random_walks() {
+    let mut rng = Rng::new(9);
+    for round in 0..5 {
+        let n = 3 + round % 4;
+        let gold = trees::random_below_root(&mut rng, n);
+        let max_unary = longest_gold_chain(&gold) + 3;
+        let system = InOrder::from_trees([&gold].into_iter(), &SystemOptions::default());
+        let system = InOrder { max_unary: Some(max_unary), ..system };
+        let mut search = trees::Search::new(&system, system.labels(), &gold, &flags);
+        trees::random_walk::<_, DynamicOracle>(&system, &gold, &mut rng, |forest, state, oracle| {
+            let words_left = n - state.next.index();
+            let is_free = state.n_unary + 3 + longest_gold_chain(&gold) <= max_unary;
+            if words_left + state.n_open as usize <= 3 && is_free {
+                trees::check_state(&system, &mut search, forest, state, oracle);
+            }
+        });
+    }
+}
+
 /// Memory of where labels stood is missing in files of older versions.
 #[test]
 fn a_table_without_places_allows_every_label_everywhere() {
