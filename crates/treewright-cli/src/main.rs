@@ -4,6 +4,7 @@ mod commands;
 mod io;
 mod jobs;
 mod models;
+mod pictures;
 mod values;
 mod workers;
 

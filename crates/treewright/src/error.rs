@@ -92,6 +92,8 @@ codes! {
     Mismatch = "TW601";
     /// A drawing that would be larger than anyone could look at.
     TooLargeToDraw = "TW701";
+    /// Text that no installed font can show in a picture.
+    NoFont = "TW702";
     /// A model file that is damaged, cut short, of another version, or no model at all.
     BadModel = "TW801";
     /// Training settings that make no sense together, or training data without a usable tree.

@@ -12,8 +12,9 @@ use treewright::error::Location;
 use treewright::{Code, Error, Result};
 
 use crate::io::{Inputs, Output, ReadArgs, Skipping, is_dash, shown_name, usage};
+use crate::pictures::Picture;
 
-/// Draw trees: on the terminal, as SVG, as an HTML page or as LaTeX
+/// Draw trees: on the terminal, as SVG, PNG or PDF, as an HTML page or as LaTeX
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -27,7 +28,10 @@ Examples:
 
 Sentences that are too wide are drawn with their words below one another. Where lines cross, the horizontal one is \
 broken; every junction with three or four arms is a true one. A sentence with more than 10,000 words and \
-constituents is not drawn.")]
+constituents is not drawn.
+
+PNG and PDF show text with the fonts of this machine; text that none of them can show is an error. In SVG and HTML \
+the viewer chooses the fonts.")]
 pub struct DrawArgs {
     /// The files to draw (`-` for stdin)
     #[arg(value_name = "FILE", default_value = "-")]
@@ -79,10 +83,26 @@ enum Kind {
     Terminal,
     /// One SVG file per sentence
     Svg,
+    /// One PNG file per sentence
+    Png,
+    /// One PDF file per sentence
+    Pdf,
     /// One page with all sentences
     Html,
     /// A LaTeX document (TikZ), one page per sentence
     Tex,
+}
+
+impl Kind {
+    /// For kinds that are one picture per file.
+    fn picture(self) -> Option<Picture> {
+        match self {
+            Kind::Svg => Some(Picture::Svg),
+            Kind::Png => Some(Picture::Png),
+            Kind::Pdf => Some(Picture::Pdf),
+            Kind::Terminal | Kind::Html | Kind::Tex => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -148,13 +168,20 @@ pub fn run(args: &DrawArgs) -> Result<ExitCode> {
         (Some(kind), _) => kind,
         (None, path) => kind_of(path).ok_or_else(|| {
             usage(format!(
-                "-o {}: no such kind of drawing; expected a name that ends in .svg, .html, .tex or .txt, or --to \
-                 terminal, svg, html or tex",
+                "-o {}: no such kind of drawing; expected a name that ends in .svg, .png, .pdf, .html, .tex or .txt, \
+                 or --to terminal, svg, png, pdf, html or tex",
                 path.unwrap_or(Path::new("")).display()
             ))
         })?,
     };
     Inputs::default().with("the input", &args.files).refuse_as_output(args.output.as_deref())?;
+    if let Some(picture) = kind.picture() {
+        let is_stdout = args.output.as_deref().is_none_or(is_dash);
+        if picture != Picture::Svg && is_stdout && std::io::stdout().is_terminal() {
+            return Err(usage("a terminal shows no PNG or PDF: name a file with -o"));
+        }
+        picture.check()?;
+    }
     let mut drawer = Drawer::new(args, kind)?;
     let mut skipping = Skipping::new(args.read.on_error);
     let progress = args.read.progress(&args.files);
@@ -197,6 +224,8 @@ fn kind_of(output: Option<&Path>) -> Option<Kind> {
     let extension = output.and_then(Path::extension);
     match extension.map(|extension| extension.to_ascii_lowercase()).as_deref().map(|e| e.to_str()) {
         Some(Some("svg")) => Some(Kind::Svg),
+        Some(Some("png")) => Some(Kind::Png),
+        Some(Some("pdf")) => Some(Kind::Pdf),
         Some(Some("html" | "htm")) => Some(Kind::Html),
         Some(Some("tex")) => Some(Kind::Tex),
         None | Some(Some("txt" | "text" | "ansi")) => Some(Kind::Terminal),
@@ -268,7 +297,7 @@ impl<'a> Drawer<'a> {
             path => Output::create(path)?,
         };
         match self.kind {
-            Kind::Terminal | Kind::Svg => {}
+            Kind::Terminal | Kind::Svg | Kind::Png | Kind::Pdf => {}
             Kind::Html => output.write_all(draw::html_head(&self.title).as_bytes())?,
             Kind::Tex => output.write_all(draw::tex_head().as_bytes())?,
         }
@@ -277,12 +306,13 @@ impl<'a> Drawer<'a> {
     }
 
     fn draw(&mut self, layout: Layout, number: usize) -> Result<()> {
-        if self.kind == Kind::Svg && self.n_drawn > 0 && self.pattern.is_none() {
-            let message = "an SVG file holds one sentence: choose it with --sentence, put {} into the name of the \
-                           output for one file each, or use --to html";
+        let picture = self.kind.picture();
+        if picture.is_some() && self.n_drawn > 0 && self.pattern.is_none() {
+            let message = "an SVG, PNG or PDF file holds one sentence: choose it with --sentence, put {} into the \
+                           name of the output for one file each, or use --to html";
             return Err(Error::new(Code::WrongTreeKind, 0, 0, message));
         }
-        let text = match self.kind {
+        let drawing = match self.kind {
             Kind::Terminal => {
                 let title = match layout.title() {
                     "" => format!("# {number}"),
@@ -294,15 +324,19 @@ impl<'a> Drawer<'a> {
                 }
                 text
             }
-            Kind::Svg => draw::svg(&layout)?,
+            Kind::Svg | Kind::Png | Kind::Pdf => draw::svg(&layout)?,
             Kind::Html => draw::html_section(&layout, number)?,
             Kind::Tex => draw::tex_picture(&layout)?,
+        };
+        let bytes = match picture {
+            Some(picture) => picture.bytes(drawing)?,
+            None => drawing.into_bytes(),
         };
         if let Some(pattern) = self.pattern {
             self.open(Some(Path::new(&pattern.replace("{}", &number.to_string()))))?;
         }
         let output = self.output.as_mut().expect("opened at the start, or just now");
-        output.write_all(text.as_bytes())?;
+        output.write_all(&bytes)?;
         self.n_drawn += 1;
         if self.pattern.is_some() {
             self.finish()?;
@@ -314,7 +348,7 @@ impl<'a> Drawer<'a> {
     fn finish(&mut self) -> Result<()> {
         let Some(mut output) = self.output.take() else { return Ok(()) };
         match self.kind {
-            Kind::Terminal | Kind::Svg => {}
+            Kind::Terminal | Kind::Svg | Kind::Png | Kind::Pdf => {}
             Kind::Html => output.write_all(draw::html_tail().as_bytes())?,
             Kind::Tex => output.write_all(draw::tex_tail().as_bytes())?,
         }
@@ -352,6 +386,7 @@ mod tests {
         for terminal in [Some("drawing.txt"), Some("a.b/drawing"), Some("-"), None] {
             assert!(kind_at(terminal) == Some(Kind::Terminal));
         }
-        assert!(kind_at(Some("x.png")).is_none() && kind_at(Some("x.pdf")).is_none());
+        assert!(kind_at(Some("x.png")) == Some(Kind::Png) && kind_at(Some("x.PDF")) == Some(Kind::Pdf));
+        assert!(kind_at(Some("x.jpg")).is_none() && kind_at(Some("x.png.gz")).is_none());
     }
 }

@@ -17,7 +17,8 @@ use super::scoring::{
     Kind, ScoringArgs, Treebank, both_texts, dependencies_of, parsed, side_by_side, text_of, tree_of,
 };
 use super::worst::{self, Worst};
-use crate::io::{OnError, Output, say, usage};
+use crate::io::{OnError, Output, say};
+use crate::pictures::Picture;
 
 /// Score predicted trees against gold trees
 ///
@@ -49,7 +50,8 @@ pub struct EvalArgs {
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     by: Vec<By>,
 
-    /// Draw F1 by the first --by (by length without one), one curve per prediction, as SVG
+    /// Draw F1 by the first --by (by length without one), one curve per prediction, as SVG, PNG or PDF (by the
+    /// extension)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 
@@ -88,14 +90,7 @@ pub fn run(args: &EvalArgs) -> Result<ExitCode> {
     let inputs = args.scoring.inputs(&args.gold, &args.predicted);
     inputs.refuse_as_output(args.output.as_deref())?;
     inputs.refuse_as_output(args.plot.as_deref())?;
-    if let Some(path) =
-        args.plot.as_deref().filter(|path| path.extension().is_some_and(|extension| extension != "svg"))
-    {
-        return Err(usage(format!(
-            "--plot {}: curves are written as SVG; expected a name that ends in .svg",
-            path.display()
-        )));
-    }
+    let picture = args.plot.as_deref().map(|path| Picture::of_flag("--plot", path)).transpose()?;
     let (gold, predicted) = args.scoring.read(&args.gold, &args.predicted)?;
     let kind = gold.kind().expect("a gold file without trees was refused");
     args.scoring.check(kind)?;
@@ -115,9 +110,10 @@ pub fn run(args: &EvalArgs) -> Result<ExitCode> {
         args.write_text(&mut output, &reports, kind)?;
     }
     output.finish()?;
-    if let Some(path) = &args.plot {
-        let mut output = Output::create(Some(path))?;
-        output.write_all(curve(&reports, kind).svg().as_bytes())?;
+    if let Some(picture) = picture {
+        let bytes = picture.bytes(curve(&reports, kind).svg())?;
+        let mut output = Output::create(args.plot.as_deref())?;
+        output.write_all(&bytes)?;
         output.finish()?;
     }
     Ok(args.conclude(&gold, &predicted, &reports))
