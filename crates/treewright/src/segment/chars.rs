@@ -113,6 +113,7 @@ fn class_beyond_ascii(c: char) -> Class {
         | '\u{FE00}'..='\u{FE0F}'
         | '\u{FE20}'..='\u{FE2F}'
         | '\u{1F3FB}'..='\u{1F3FF}'
+        | '\u{E0020}'..='\u{E007F}'
         | '\u{E0100}'..='\u{E01EF}' => Class::Mark,
         '…' => Class::Stop,
         '،' | '、' | '，' => Class::Comma,
@@ -157,6 +158,42 @@ pub(super) fn is_space(c: char) -> bool {
     }
 }
 
+/// Is this place, before character `at`, inside a token whatever the treebank shows? That is, inside an emoji, a hashtag
+/// or the name of a user, or a name like O'Neil. Treebanks have too few of these to learn them from.
+///
+/// Only `O` counts as the start of a name: before other letters an apostrophe may end a word, as in French `l'Italie`.
+pub(super) fn never_cut(chars: &[char], at: usize) -> bool {
+    const JOINER: char = '\u{200D}';
+    let is_apostrophe = |c: char| class(c) == Class::Apostrophe;
+    // `at` is the place after the O of O'Neil.
+    let is_in_name = |at: usize| {
+        matches!(chars[at..], [apostrophe, capital, ..] if is_apostrophe(apostrophe) && class(capital) == Class::Upper)
+            && chars[at - 1] == 'O'
+            && !(at >= 2 && class(chars[at - 2]).is_word())
+    };
+    match (chars[at - 1], chars[at]) {
+        ('#' | '@', right) => {
+            class(right).is_letter() || matches!(class(right), Class::Han | Class::Hiragana | Class::Katakana)
+        }
+        ('O', right) if is_apostrophe(right) => is_in_name(at),
+        (left, _) if is_apostrophe(left) => at >= 2 && is_in_name(at - 1),
+        (JOINER, right) => {
+            let joined = chars[..at - 1].iter().rev().find(|&&c| class(c) != Class::Mark);
+            class(right) == Class::Symbol && joined.is_some_and(|&c| class(c) == Class::Symbol)
+        }
+        (left, right) if is_regional(left) && is_regional(right) => {
+            // Two of them are a flag.
+            chars[..at].iter().rev().take_while(|&&c| is_regional(c)).count() % 2 == 1
+        }
+        _ => false,
+    }
+}
+
+/// Is it one of the letters that flags are written with?
+fn is_regional(c: char) -> bool {
+    matches!(c, '\u{1F1E6}'..='\u{1F1FF}')
+}
+
 /// One character in lower case; of those that become several, the first.
 #[inline]
 pub(super) fn lower(c: char) -> char {
@@ -185,6 +222,36 @@ mod tests {
         check("\u{301}\u{200D}\u{FE0F}", Class::Mark);
         check("😀→", Class::Symbol);
         check("—–-", Class::Hyphen);
+    }
+
+    /// The text with a bar at each place that may not be cut.
+    fn with_bars(text: &str) -> String {
+        let chars: Vec<char> = text.chars().collect();
+        let mut out = String::new();
+        for (at, &c) in chars.iter().enumerate() {
+            if at > 0 && never_cut(&chars, at) {
+                out.push('|');
+            }
+            out.push(c);
+        }
+        out
+    }
+
+    #[test]
+    fn places_inside_tokens() {
+        assert_eq!(with_bars("(#fail,@user)#1 me@x #東京"), "(#|fail,@|user)#1 me@|x #|東京");
+        assert_eq!(with_bars("O'Neil's (O’Brien's)"), "O|'|Neil's (O|’|Brien's)");
+        assert_eq!(
+            with_bars("John's DON'T GO'X O'clock l'Italie 'Oh' O'"),
+            "John's DON'T GO'X O'clock l'Italie 'Oh' O'"
+        );
+        assert_eq!(with_bars("👨\u{200D}👩\u{200D}👧!"), "👨\u{200D}|👩\u{200D}|👧!");
+        assert_eq!(
+            with_bars("❤\u{FE0F}\u{200D}🔥a\u{200D}b\u{200D}🔥"),
+            "❤\u{FE0F}\u{200D}|🔥a\u{200D}b\u{200D}🔥"
+        );
+        assert_eq!(with_bars("🇩🇪🇫🇷"), "🇩|🇪🇫|🇷");
+        check("\u{1F3FD}\u{20E3}\u{E0067}\u{E007F}", Class::Mark);
     }
 
     #[test]

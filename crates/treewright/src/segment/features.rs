@@ -1,7 +1,7 @@
 //! What the two classifiers look at: the characters around a place inside a piece, and the tokens around a token's
 //! end.
 
-use super::chars::{Class, class, lower};
+use super::chars::{Class, class, lower, never_cut};
 use super::linear::mix;
 use super::scan::{Gap, GapKind, Piece, Rules};
 
@@ -432,7 +432,7 @@ impl Cutter {
         while at < letters.len() {
             let is_space = letters.classes[at] == Class::Space;
             let (left, right) = (letters.classes[at - 1], letters.classes[at]);
-            if is_space || rules.may_cut(left, right) {
+            if is_space || rules.may_cut(left, right) && !never_cut(&letters.chars, at) {
                 let place = letters.places[at];
                 let is_end = rules.must_cut(left, right) || {
                     token_features(letters, start, at, piece.gap.kind, beside, features);

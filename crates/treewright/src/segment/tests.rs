@@ -128,6 +128,15 @@ fn check_text(text: &str, options: &SegmentOptions) {
 }
 
 #[test]
+fn emoji_hashtags_and_names_are_one_token() {
+    check(
+        "The dog👨\u{200D}👩\u{200D}👧, #fail (@dog).",
+        &["The dog 👨\u{200D}👩\u{200D}👧 , #fail ( @dog ) ."],
+    );
+    check("I saw O'Neil, O’Brien.", &["I saw O'Neil , O’Brien ."]);
+}
+
+#[test]
 fn words_and_sentences_as_learned() {
     check("", &[]);
     check(" \n\t", &[]);
