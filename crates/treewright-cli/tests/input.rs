@@ -325,3 +325,42 @@ fn tags_are_for_tokens() {
     let message = refusal(2, &["parse", "--model", dependencies(), "--tagged"], "The/DT dog/NN\n");
     assert!(message.contains("--from tokens"), "{message}");
 }
+
+#[test]
+fn a_line_beyond_the_limit_is_refused_or_skipped() {
+    let long = "He ran. ".repeat(100_000);
+    let letters = "a".repeat(300_000);
+    let spaces = " ".repeat(300_000);
+    let many_words = "a ".repeat(300);
+    let cases: [(&[&str], String, usize); 11] = [
+        (&[], format!("He ran.\n{long}\nYes\n"), 2),
+        (&["--lines", "are-sentences"], format!("He ran.\n{letters}\nYes\n"), 2),
+        (&["--from", "text"], format!("He ran.\n{}\nYes\n", "(".repeat(300_000)), 2),
+        (&[], format!("He ran.\n{spaces}\nYes\n"), 2),
+        (&[], format!("He ran.\n{}Yes\n", "\n".repeat(300_000)), 10_002),
+        (&["--text-column", "1"], format!("He ran.\n{letters}\nYes\n"), 2),
+        (&["--text-column", "2"], format!("a\tHe ran.\nb\t{many_words}\nc\tYes\n"), 2),
+        (&["--text-column", "1", "--csv"], format!("He ran.\n\"a\nb{letters}\",c\nYes\n"), 2),
+        (&["--text-column", "1", "--csv"], format!("He ran.\n{}\nYes\n", ",".repeat(300_000)), 2),
+        (&["--jsonl-field", "t"], format!("{{\"t\":\"He ran.\"}}\n{letters}\n{{\"t\":\"Yes\"}}\n"), 2),
+        (
+            &["--jsonl-field", "t"],
+            format!("{{\"t\":\"He ran.\"}}\n{{\"t\":\"{many_words}\"}}\n{{\"t\":\"Yes\"}}\n"),
+            2,
+        ),
+    ];
+    for (flags, input, line) in cases {
+        let model = ["parse", "--model", dependencies(), "--max-sentence-bytes", "10000"];
+        let place = format!("stdin:{line}:1:");
+        let output = run(&[&model[..], flags].concat(), &input);
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{flags:?}: {errors}");
+        assert!(errors.contains(&place) && errors.contains("[TW010]"), "{flags:?}: {errors}");
+        let output = run(&[&model[..], &["--on-error", "skip"], flags].concat(), &input);
+        let (written, errors) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(1), "{flags:?}: {errors}");
+        assert!(errors.contains(&place) && errors.matches("[TW010]").count() == 1, "{flags:?}: {errors}");
+        assert!(written.contains("ran") && written.contains("Yes"), "{flags:?}: {written}");
+        assert!(written.len() < 40_000, "{flags:?}: {} bytes", written.len());
+    }
+}

@@ -1,10 +1,12 @@
 //! `treewright parse`: raw text, tokens, or words and tags, to trees.
 
+mod csv_records;
 mod documents;
 mod input;
 mod notices;
 mod output;
 mod source;
+mod text_lines;
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;

@@ -3,16 +3,18 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::path::PathBuf;
 
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use treewright::segment::{SegmentOptions, Segmenter};
-use treewright::treebank::{Entry, Format};
-use treewright::{Code, Error, Result};
+use treewright::treebank::lines::Lines;
+use treewright::treebank::{Entry, Format, Limit};
+use treewright::{Code, Error, Result, Sentence};
 
 use super::ParseArgs;
+use super::csv_records::CsvRecords;
 use super::input::{SharedPending, valid_text};
 use super::output::as_text;
 use crate::io::usage;
@@ -117,6 +119,8 @@ pub(super) struct DocumentReader<'a> {
     pub(super) file: &'a str,
     pub(super) segmenter: &'a Segmenter,
     pub(super) cut: &'a SegmentOptions,
+    /// How large a document may be.
+    pub(super) limit: Limit,
 }
 
 impl DocumentReader<'_> {
@@ -130,12 +134,12 @@ impl DocumentReader<'_> {
             Layout::Json { text_field, trees_field } => self.for_each_line(source, |line, number| {
                 let document =
                     line.and_then(|line| self.json_document(line, number, text_field, trees_field));
-                self.send(document, pending)
+                self.send(document, number, pending)
             }),
             Layout::Table { column, dialect, names } => {
                 let mut table = Table { column, dialect: *dialect, names, text_column: None };
                 let mut row = |row: Result<Vec<String>>, number: usize| {
-                    self.send(row.and_then(|row| table.document(row, number, self.file)), pending)
+                    self.send(row.and_then(|row| table.document(row, number, self.file)), number, pending)
                 };
                 match dialect {
                     Dialect::Tsv => self.for_each_line(source, |line, number| {
@@ -148,16 +152,42 @@ impl DocumentReader<'_> {
     }
 
     /// Cuts the text of a document and sends it.
-    fn send(&self, document: Result<Option<(String, Document)>>, pending: &SharedPending<'_>) -> Result<()> {
-        match document {
-            Ok(Some((text, document))) => {
-                let sentences = self.segmenter.segment(&text, self.cut).sentences.into_iter();
-                let entries = sentences.map(|sentence| Entry { sentence, ..Entry::default() });
+    fn send(
+        &self,
+        document: Result<Option<(String, Document)>>,
+        number: usize,
+        pending: &SharedPending<'_>,
+    ) -> Result<()> {
+        let cut = document.and_then(|document| {
+            let Some((text, document)) = document else { return Ok(None) };
+            Ok(Some((self.cut(&text, number)?, document)))
+        });
+        match cut {
+            Ok(Some((sentences, document))) => {
+                let entries = sentences.into_iter().map(|sentence| Entry { sentence, ..Entry::default() });
                 pending.with(|pending| pending.document(document, entries))
             }
             Ok(None) => Ok(()),
             Err(error) => pending.with(|pending| pending.bad(error)),
         }
+    }
+
+    /// The sentences of a document's text.
+    fn cut(&self, text: &str, number: usize) -> Result<Vec<Sentence>> {
+        // Only a long text can have too many words.
+        if !self.limit.is_exceeded_by_items(text.len()) {
+            return Ok(self.segmenter.segment(text, self.cut).sentences);
+        }
+        let (mut sentences, mut n_words) = (Vec::new(), 0);
+        for sentence in self.segmenter.read(BufReader::with_capacity(1 << 16, text.as_bytes()), self.cut) {
+            let sentence = sentence?;
+            n_words += sentence.len();
+            if self.limit.is_exceeded_by_items(n_words) {
+                return Err(self.limit.error(number, 1).in_file(self.file));
+            }
+            sentences.push(sentence);
+        }
+        Ok(sentences)
     }
 
     fn error(&self, code: Code, line: usize, column: usize, message: impl Into<String>) -> Error {
@@ -170,24 +200,16 @@ impl DocumentReader<'_> {
         source: impl Read,
         mut each: impl FnMut(Result<&str>, usize) -> Result<()>,
     ) -> Result<()> {
-        let mut source = BufReader::with_capacity(1 << 16, source);
-        let mut line = Vec::new();
-        for number in 1.. {
-            line.clear();
-            let n =
-                source.read_until(b'\n', &mut line).map_err(|error| Error::from(error).in_file(self.file))?;
-            if n == 0 {
-                break;
+        let mut lines = Lines::new(source, self.limit);
+        loop {
+            let number = lines.number() + 1;
+            lines.start_sentence();
+            match lines.next_line() {
+                None => return Ok(()),
+                Some(Err(error)) if error.code == Code::Io => return Err(error.in_file(self.file)),
+                Some(line) => each(line.map_err(|error| error.in_file(self.file)), number)?,
             }
-            let text = line.strip_suffix(b"\n").unwrap_or(&line);
-            let text = text.strip_suffix(b"\r").unwrap_or(text);
-            let text = match number {
-                1 => text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text),
-                _ => text,
-            };
-            each(valid_text(text, number, self.file), number)?;
         }
-        Ok(())
     }
 
     /// The records of a CSV file, with the numbers of their first lines.
@@ -196,25 +218,17 @@ impl DocumentReader<'_> {
         source: impl Read,
         mut each: impl FnMut(Result<Vec<String>>, usize) -> Result<()>,
     ) -> Result<()> {
-        let mut reader = csv::ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .buffer_capacity(1 << 16)
-            .from_reader(source);
-        let mut record = csv::ByteRecord::new();
+        let mut records = CsvRecords::new(source, self.limit);
         loop {
-            let number = reader.position().line() as usize;
-            match reader.read_byte_record(&mut record) {
-                Ok(false) => return Ok(()),
-                Ok(true) => {
-                    let fields =
-                        record.iter().map(|field| Ok(valid_text(field, number, self.file)?.to_owned()));
+            let number = records.line();
+            match records.next_record() {
+                None => return Ok(()),
+                Some(Err(error)) if error.code == Code::Io => return Err(error.in_file(self.file)),
+                Some(Err(error)) => each(Err(error.in_file(self.file)), number)?,
+                Some(Ok(fields)) => {
+                    let fields = fields.map(|field| Ok(valid_text(field, number, self.file)?.to_owned()));
                     each(fields.collect(), number)?;
                 }
-                Err(error) => match error.into_kind() {
-                    csv::ErrorKind::Io(error) => return Err(Error::from(error).in_file(self.file)),
-                    kind => return Err(self.error(Code::ColumnCount, number, 1, format!("{kind:?}"))),
-                },
             }
         }
     }

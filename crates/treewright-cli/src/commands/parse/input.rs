@@ -1,6 +1,6 @@
 //! What `treewright parse` reads, in batches that go to the threads.
 
-use std::io::{self, BufRead, BufReader, IsTerminal, Read};
+use std::io::{self, BufReader, IsTerminal, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,6 +12,7 @@ use treewright::{Code, Error, Result, Sentence};
 
 use super::documents::{Document, DocumentReader, Layout};
 use super::source::{Interrupt, Live, is_regular_file};
+use super::text_lines::{GoodLines, LimitedLines};
 use super::{LinesArg, ParseArgs};
 use crate::io::{OnError, Progress, is_dash, open_raw, say, usage};
 use crate::workers::Feeder;
@@ -253,22 +254,16 @@ impl Input<'_> {
         };
         let cut = SegmentOptions { lines, ..SegmentOptions::default() };
         if let Some(layout) = &mut self.layout {
-            let reader = DocumentReader { file: &options.file, segmenter, cut: &cut };
+            let reader = DocumentReader { file: &options.file, segmenter, cut: &cut, limit: options.limit };
             return reader.read(layout, source, pending);
         }
-        let source = BufReader::with_capacity(1 << 16, source);
         let document = (!is_dash(path)).then_some(&options.file[..]);
-        if self.args.read.on_error == OnError::Skip {
-            let source = BufReader::with_capacity(1 << 16, ValidLines::new(source, &options.file, pending));
-            return send_sentences(
-                segmenter.read(source, &cut),
-                document,
-                &mut self.n_sentences,
-                options,
-                pending,
-            );
-        }
-        send_sentences(segmenter.read(source, &cut), document, &mut self.n_sentences, options, pending)
+        let source: Box<dyn Read + '_> = match self.args.read.on_error {
+            OnError::Skip => Box::new(GoodLines::new(source, options, pending)),
+            OnError::Fail => Box::new(LimitedLines::new(source, options)),
+        };
+        let sentences = segmenter.read(BufReader::with_capacity(1 << 16, source), &cut);
+        send_sentences(sentences, document, &mut self.n_sentences, options, pending)
     }
 }
 
@@ -322,42 +317,6 @@ fn name_sentence(sentence: &mut Sentence, number: usize, document: Option<&str>)
     }
     // Before the text, which is the last.
     comments.insert(comments.len().saturating_sub(1), format!("# sent_id = {number}").into());
-}
-
-/// The lines of a text that are UTF-8. The others are reported, and only their ends are left.
-struct ValidLines<'a, 'b, R> {
-    source: R,
-    file: &'a str,
-    pending: &'a SharedPending<'b>,
-    line: Vec<u8>,
-    position: usize,
-    number: usize,
-}
-
-impl<'a, 'b, R: BufRead> ValidLines<'a, 'b, R> {
-    fn new(source: R, file: &'a str, pending: &'a SharedPending<'b>) -> Self {
-        ValidLines { source, file, pending, line: Vec::new(), position: 0, number: 0 }
-    }
-}
-
-impl<R: BufRead> Read for ValidLines<'_, '_, R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if self.position == self.line.len() {
-            self.position = 0;
-            self.line.clear();
-            self.source.read_until(b'\n', &mut self.line)?;
-            self.number += 1;
-            if let Err(error) = valid_text(&self.line, self.number, self.file) {
-                self.line.clear();
-                self.line.push(b'\n');
-                self.pending.with(|pending| pending.bad(error)).map_err(io::Error::other)?;
-            }
-        }
-        let n = out.len().min(self.line.len() - self.position);
-        out[..n].copy_from_slice(&self.line[self.position..self.position + n]);
-        self.position += n;
-        Ok(n)
-    }
 }
 
 /// A line as text.
