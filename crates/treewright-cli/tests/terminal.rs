@@ -4,21 +4,30 @@
 mod common;
 
 use std::fs::{File, OpenOptions};
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Stdio;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use common::{dependencies, program, run_in, sample, scratch};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-/// What the program shows on a terminal.
-fn shown(arguments: &[&str], no_color: &str) -> String {
+/// A terminal: our end, and the end of the program.
+fn terminal() -> (OwnedFd, File) {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudoterminal");
     grantpt(&terminal).expect("it is ours");
     unlockpt(&terminal).expect("it is ours");
     let name = ptsname(&terminal, Vec::new()).expect("it has a name");
     let name = std::ffi::OsStr::from_bytes(name.as_bytes());
-    let stdout = OpenOptions::new().read(true).write(true).open(name).expect("it opens");
+    let other = OpenOptions::new().read(true).write(true).open(name).expect("it opens");
+    (terminal, other)
+}
+
+/// What the program shows on a terminal.
+fn shown(arguments: &[&str], no_color: &str) -> String {
+    let (terminal, stdout) = terminal();
     let mut command = program();
     command.args(arguments).env("NO_COLOR", no_color).stdin(Stdio::null()).stdout(stdout);
     let mut child = command.spawn().expect("the program runs");
@@ -75,4 +84,36 @@ fn errors_of_eval_are_drawn_the_same_on_a_terminal() {
     let text = shown(&["eval", &gold, parsed, "--errors", "1"], "");
     assert!(text.contains("predicted") && text.contains('─'), "{text}");
     assert!(!text.contains('␛') && text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+}
+
+#[test]
+fn typed_lines_are_answered_one_by_one_until_one_ctrl_d() {
+    let (terminal, stdin) = terminal();
+    let mut keyboard = File::from(terminal);
+    let mut command = program();
+    command.args(["parse", "--model", dependencies(), "--to", "tokens"]).stdin(stdin);
+    let mut child = command.spawn().expect("the program runs");
+    drop(command);
+    let (send, lines) = channel();
+    let answers = BufReader::new(child.stdout.take().expect("piped"));
+    let reader = std::thread::spawn(move || {
+        answers.lines().map_while(Result::ok).try_for_each(|line| send.send(line))
+    });
+    let wait = Duration::from_secs(120);
+    for line in ["The dog barks", "It rains"] {
+        writeln!(keyboard, "{line}").expect("it is typed");
+        assert_eq!(lines.recv_timeout(wait).as_deref(), Ok(line));
+    }
+    keyboard.write_all(b"\x04").expect("it is typed");
+    // The output ends, without another line.
+    let end = lines.recv_timeout(wait);
+    if end != Err(RecvTimeoutError::Disconnected) {
+        child.kill().expect("it can be ended");
+        panic!("it goes on after Ctrl-D: {end:?}");
+    }
+    reader.join().expect("no panic").expect("all lines are taken");
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success());
+    let said = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(said, "Type text, and end it with Ctrl-D on a line of its own.\n");
 }
