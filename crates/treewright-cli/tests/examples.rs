@@ -84,7 +84,6 @@ fn with_files(name: &str) -> PathBuf {
         fs::write(folder.join(name), if is_zipped { gzip(bytes) } else { bytes.to_vec() }).expect("room");
     };
     write("letters.txt", "The boy saw a dog. It barked. He ran home, and the dog came along.\n");
-    write("text.txt", "The sun shines.\n");
     write("noticias.txt", "O menino viu um cão. Ele correu.\n");
     write(
         "corpus.jsonl.gz",
@@ -96,7 +95,7 @@ fn with_files(name: &str) -> PathBuf {
     let (mrg_a, mrg_b) = (penn.replacen("(NP", "(PP", 3), penn.replacen("(VP", "(NP", 5));
     for (names, text) in [
         (&["train.conllu", "dev.conllu", "ewt.conllu", "gold.conllu"][..], &english),
-        (&["a.conllu", "parsed-a.conllu", "parsed-dev.conllu", "greedy.conllu", "parsed.conllu"], &conllu_a),
+        (&["a.conllu", "parsed-a.conllu", "greedy.conllu", "parsed.conllu"], &conllu_a),
         (&["b.conllu", "parsed-b.conllu", "beam.conllu"], &conllu_b),
         (&["train.mrg", "dev.mrg", "gold.mrg", "wsj.mrg", "wsj.mrg.gz"], &penn),
         (&["greedy.mrg", "parsed.mrg"], &mrg_a),
@@ -107,7 +106,6 @@ fn with_files(name: &str) -> PathBuf {
     ] {
         names.iter().for_each(|name| write(name, text));
     }
-    symlink(repository().join("data"), folder.join("data")).expect("room");
     fs::create_dir(folder.join("models")).expect("a folder");
     for (name, model) in [
         ("en.model", dependencies()),
