@@ -351,11 +351,21 @@ mod unix {
         assert!(kill.expect("kill runs").success());
     }
 
+    /// The program as a terminal starts it. A script in the background ignores signals, and so do the tests that it runs
+    /// and the programs that those start: they must be told not to.
+    fn program_that_heeds_signals() -> Command {
+        let reset = "$SIG{$_} = 'DEFAULT' for qw(INT TERM HUP); exec @ARGV";
+        let mut command = Command::new("perl");
+        command.args(["-e", reset, env!("CARGO_BIN_EXE_treewright")]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
     #[test]
     fn signals_leave_nothing_behind() {
         for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
             let folder = folder(&format!("signal-{name}"));
-            let mut command = program();
+            let mut command = program_that_heeds_signals();
             command.current_dir(&folder).args(["convert", "-", "o.conllu", "--from", "conllu"]);
             let mut child = command.spawn().expect("it starts");
             // The output is opened when the input has been looked at.
@@ -392,7 +402,7 @@ mod unix {
         let folder = workplace("interrupted");
         let arguments =
             "train --system arc-hybrid --beam 1 --epochs 100000 --train t.conllu -o x.model --quiet";
-        let mut command = program();
+        let mut command = program_that_heeds_signals();
         let child = command.current_dir(&folder).args(arguments.split(' ')).spawn().expect("it starts");
         until("a checkpoint", || folder.join("x.model.checkpoint").exists());
         signal(&child, "INT");
