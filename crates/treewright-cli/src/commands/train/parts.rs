@@ -23,7 +23,7 @@ pub struct TextParts {
     pub retagged: Vec<Sentence>,
     /// The development treebank, with such tags.
     pub dev: Vec<Entry>,
-    /// How many of hundred tags are right on the development treebank.
+    /// The percentage of tags that are right on the development treebank.
     pub accuracies: Vec<(&'static str, f64)>,
 }
 
@@ -146,7 +146,7 @@ fn train_segmenter(seed: u64, sentences: &[Sentence], progress: &mut Progress) -
     Ok(segmenter.to_bytes())
 }
 
-/// Of the tokens that have something in a column, how many of hundred have the same predicted.
+/// The percentage of the tokens with a value in a column whose predicted value is the same.
 fn percent_right(gold: &[Sentence], predicted: &[Sentence], column: fn(&Token) -> &Str) -> Option<f64> {
     let tokens = |sentences: &'_ [Sentence]| -> Vec<Str> {
         sentences.iter().flat_map(|sentence| &sentence.tokens).map(|token| column(token).clone()).collect()
