@@ -256,9 +256,7 @@ fn title(entry: &Entry) -> String {
 
 /// One tree as text.
 pub(super) fn as_text(entry: &Entry, format: Format) -> Result<String> {
-    let mut bytes = Vec::new();
-    write_all([entry].into_iter(), format, &mut bytes)?;
-    Ok(String::from_utf8(bytes).expect("formats write UTF-8"))
+    treebank::to_string([entry], format)
 }
 
 /// Writes trees; those before one that cannot be written are there all the same.
