@@ -25,6 +25,7 @@ pub mod features;
 pub mod forest;
 mod hash;
 pub mod ids;
+pub mod language;
 #[cfg(test)]
 pub(crate) mod laws;
 pub mod lemma;

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use crate::close_calls;
 use crate::error::{Code, Error, Result};
 use crate::features::Vocabulary;
+use crate::language::{self, KnownWords};
 use crate::lemma::{Lemmatiser, LemmatiserWorker};
 use crate::map::{Bytes, Stretch};
 use crate::model::{self, Model};
@@ -424,6 +425,16 @@ impl AnalyserWorker<'_> {
             (Some(tagger), _) => tagger.tag(sentence),
         }
         true
+    }
+
+    /// How many of the words of a sentence the parser knows. None are counted without a parser, or if it knows too few
+    /// words to tell languages apart.
+    pub fn known_words(&self, sentence: &Sentence) -> KnownWords {
+        let mut known = KnownWords::default();
+        if let Some(vocabulary) = self.vocabulary.filter(|vocabulary| language::can_tell(vocabulary)) {
+            known.add_sentence(sentence, vocabulary);
+        }
+        known
     }
 
     /// What is to be said of tags that the model does not know, in the sentences since this was last asked.

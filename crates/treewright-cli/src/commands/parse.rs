@@ -20,6 +20,7 @@ use notices::Notices;
 use output::{Sink, Trees};
 use source::Interrupt;
 use treewright::Result;
+use treewright::language::KnownWords;
 use treewright::parser::{ScoredTree, Search, TreeKind};
 use treewright::pipeline::{AnalyserWorker, Tagging};
 use treewright::tagset::UnknownTags;
@@ -205,6 +206,8 @@ struct Parsed {
     n_tokens: usize,
     /// The time it took.
     seconds: f64,
+    /// Those of its first words.
+    known_words: KnownWords,
     /// Those of the first sentence that has any.
     unknown_tags: Option<UnknownTags>,
     /// What a thread read itself.
@@ -273,6 +276,7 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
                     (Vec::new(), Vec::new(), Some(read))
                 }
             };
+            let known_words = known_words(&worker, &entries);
             let started = Instant::now();
             let parse = |entry| parse_entry(&mut worker, entry, said);
             let entries: Vec<Vec<Entry>> = entries.into_iter().map(parse).collect();
@@ -281,7 +285,7 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
             let n_sentences = entries.len();
             let unknown_tags = worker.take_unknown_tags();
             let trees = Trees::of(entries, &documents, by_workers);
-            Parsed { trees, n_sentences, n_tokens, seconds, unknown_tags, read }
+            Parsed { trees, n_sentences, n_tokens, seconds, known_words, unknown_tags, read }
         }
     };
     let mut skipping = Skipping::new(args.read.on_error);
@@ -309,7 +313,8 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
         || interrupt.raise(),
         |event| {
             let Event::Done(parsed) = event else { return sink.flush() };
-            let Parsed { trees, n_sentences, n_tokens, seconds, unknown_tags, read } = parsed;
+            let Parsed { trees, n_sentences, n_tokens, seconds, known_words, unknown_tags, read } = parsed;
+            notices.add_known_words(known_words);
             notices.add_unknown_tags(unknown_tags);
             totals.seconds += seconds;
             totals.sentences += n_sentences;
@@ -353,6 +358,21 @@ enum Said {
     Score,
     /// Its score and its place among several.
     Rank,
+}
+
+/// So many words of a batch tell whether it is in the model's language; to look at all would cost time.
+const MAX_LOOKED_AT: usize = 100;
+
+/// How many of the first words of a batch the parser knows.
+fn known_words(worker: &AnalyserWorker<'_>, entries: &[Entry]) -> KnownWords {
+    let mut known = KnownWords::default();
+    for entry in entries {
+        if known.n_words >= MAX_LOOKED_AT {
+            break;
+        }
+        known.add(worker.known_words(&entry.sentence));
+    }
+    known
 }
 
 /// The entry with the parser's trees instead of its own: one entry per parse wanted.

@@ -1,5 +1,6 @@
 //! What `treewright parse` says about its input on stderr, once, at the end.
 
+use treewright::language::KnownWords;
 use treewright::tagset::UnknownTags;
 
 use crate::io::say;
@@ -7,10 +8,16 @@ use crate::io::say;
 /// What there is to say.
 #[derive(Default)]
 pub(super) struct Notices {
+    known_words: KnownWords,
     unknown_tags: Option<UnknownTags>,
 }
 
 impl Notices {
+    /// Adds the words of a batch.
+    pub(super) fn add_known_words(&mut self, more: KnownWords) {
+        self.known_words.add(more);
+    }
+
     /// Adds the tags of a batch that the model does not know; batches come in the order of the input.
     pub(super) fn add_unknown_tags(&mut self, more: Option<UnknownTags>) {
         match (&mut self.unknown_tags, more) {
@@ -22,6 +29,21 @@ impl Notices {
 
     /// Says it, after this many sentences.
     pub(super) fn tell(&self, n_sentences: usize) {
+        self.tell_language();
+        self.tell_tags(n_sentences);
+    }
+
+    fn tell_language(&self) {
+        if self.known_words.is_other_language() {
+            say!(
+                "note: the model knows only {:.0} % of the words, so the text seems to be in another language, and the \
+                 trees will be poor (--model takes another model; treewright models lists those there are)",
+                self.known_words.percent()
+            );
+        }
+    }
+
+    fn tell_tags(&self, n_sentences: usize) {
         let Some(UnknownTags { n_sentences: n_unknown, examples, is_retagged }) = &self.unknown_tags else {
             return;
         };
