@@ -1,8 +1,8 @@
-//! The model file: magic, version, header (system, symbols, templates, note), weights, checksum.
+//! The model file: magic, version, header (system, settings, words, scorer), weights, checksum.
 //!
 //! ```text
 //! 0   8 bytes   "TREEWRT\n"
-//! 8   u32       version (4)
+//! 8   u32       version (5)
 //! 12  u32       length of the header
 //! 16  u64       length of the weights, in 32-bit words
 //! 24  u32       CRC-32 of everything else, from the first byte to the last
@@ -12,7 +12,10 @@
 //!     weights, 32-bit little-endian words, to the end of the file
 //! ```
 //!
-//! In versions 2 and 3 the checksum covers only header and weights; version 2 has no single weights in buckets.
+//! The header's `scorer` says what kind of scorer the weights belong to, and what it needs beside them.
+//!
+//! Before version 5 the fields of the linear scorer stood in the header itself. In versions 2 and 3 the checksum covers
+//! only header and weights; version 2 has no single weights in buckets.
 
 use std::io::Write;
 use std::path::Path;
@@ -30,7 +33,8 @@ use crate::system::{Registered, SystemTag, SystemVisitor};
 use crate::train::TrainConfig;
 
 pub(crate) const MAGIC: &[u8; 8] = b"TREEWRT\n";
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
+const FIRST_WITH_WHOLE_CHECKSUM: u32 = 4;
 const OLDEST_VERSION: u32 = 2;
 const PREFIX: usize = 32;
 const CHECKSUM_AT: usize = 24;
@@ -115,12 +119,14 @@ impl<S: Registered> AnyModel for TypedModel<S> {
         serde_json::to_vec(&Header {
             system: S::TAG,
             config: self.config.clone(),
-            n_buckets: self.weights.n_buckets(),
-            n_features: self.weights.n_features(),
-            templates: self.templates.text().to_owned(),
             tables: serde_json::to_value(&*self.system)?,
             vocabulary: (*self.vocabulary).clone(),
-            lags: self.lags.to_vec(),
+            score_gaps: self.lags.to_vec(),
+            scorer: ScorerHeader::Linear {
+                templates: self.templates.text().to_owned(),
+                n_buckets: self.weights.n_buckets(),
+                n_features: self.weights.n_features(),
+            },
         })
     }
 
@@ -137,14 +143,34 @@ impl<S: Registered> AnyModel for TypedModel<S> {
 struct Header {
     system: SystemTag,
     config: TrainConfig,
-    n_buckets: usize,
-    n_features: usize,
-    templates: String,
     /// The system's own tables.
     tables: serde_json::Value,
     vocabulary: Vocabulary,
-    #[serde(default)]
-    lags: Vec<f32>,
+    /// Percentiles of the score gaps of winners.
+    score_gaps: Vec<f32>,
+    scorer: ScorerHeader,
+}
+
+/// What a scorer needs beside its weights.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+enum ScorerHeader {
+    /// A perceptron over feature templates.
+    Linear { templates: String, n_buckets: usize, n_features: usize },
+}
+
+/// The header of an older file as it would be written now.
+fn renewed(mut header: serde_json::Value) -> serde_json::Value {
+    if let Some(fields) = header.as_object_mut() {
+        let mut scorer = serde_json::json!({"kind": "linear"});
+        for key in ["templates", "n_buckets", "n_features"] {
+            scorer[key] = fields.remove(key).unwrap_or_default();
+        }
+        fields.insert("scorer".to_owned(), scorer);
+        let gaps = fields.remove("lags").unwrap_or_else(|| serde_json::json!([]));
+        fields.insert("score_gaps".to_owned(), gaps);
+    }
+    header
 }
 
 /// What a model is, for people and programs.
@@ -269,15 +295,17 @@ impl Model {
         }
         let header = &bytes[PREFIX..PREFIX + header_len];
         let checksum = match version {
-            ..VERSION => old_checksum(header, &bytes[start..]),
+            ..FIRST_WITH_WHOLE_CHECKSUM => old_checksum(header, &bytes[start..]),
             _ => checksum(&bytes[..start], &bytes[start..]),
         };
         if checksum != number(CHECKSUM_AT) {
             return Err(bad("the model is damaged: its checksum does not match".to_owned()));
         }
-        let header =
-            serde_json::from_slice(header).map_err(|error| bad(format!("in the model's header: {error}")))?;
-        Ok((header, start))
+        let header = match version {
+            ..VERSION => serde_json::from_slice(header).map(renewed).and_then(serde_json::from_value),
+            _ => serde_json::from_slice(header),
+        };
+        Ok((header.map_err(|error| bad(format!("in the model's header: {error}")))?, start))
     }
 
     fn build(header: Header, words: Arc<dyn WordSource>) -> Result<Self> {
@@ -290,22 +318,18 @@ impl Model {
                 let system: S = serde_json::from_value(header.tables)
                     .map_err(|error| bad(format!("in the system's tables: {error}")))?;
                 system.check_tables().map_err(|why| bad(format!("in the system's tables: {why}")))?;
-                check_settings(&header.config, S::TAG, &header.lags).map_err(bad)?;
+                check_settings(&header.config, S::TAG, &header.score_gaps).map_err(bad)?;
+                let ScorerHeader::Linear { templates, n_buckets, n_features } = header.scorer;
                 let templates =
-                    TemplateSet::parse(&header.templates).map_err(|error| bad(error.message.to_string()))?;
-                let weights = FrozenWeights::from_words(
-                    words,
-                    header.n_buckets,
-                    system.n_actions(),
-                    header.n_features,
-                )?;
+                    TemplateSet::parse(&templates).map_err(|error| bad(error.message.to_string()))?;
+                let weights = FrozenWeights::from_words(words, n_buckets, system.n_actions(), n_features)?;
                 Ok(Model::new(TypedModel::<S> {
                     system: Arc::new(system),
                     vocabulary: Arc::new(header.vocabulary),
                     templates: Arc::new(templates),
                     weights,
                     config: header.config,
-                    lags: header.lags.into(),
+                    lags: header.score_gaps.into(),
                 }))
             }
         }

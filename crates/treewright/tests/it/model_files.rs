@@ -101,27 +101,6 @@ fn no_byte_of_a_parser_can_change_unnoticed() {
     }
 }
 
-/// Files of versions that are no longer written can still be read.
-#[test]
-fn files_of_older_versions_are_read() {
-    let mut old = model("gum.mrg", "in-order");
-    let header = u32::from_le_bytes(old[12..16].try_into().expect("four bytes")) as usize;
-    let weights = (32 + header).next_multiple_of(64);
-    let mut checksum = crc32fast::Hasher::new();
-    checksum.update(&old[32..32 + header]);
-    checksum.update(&old[weights..]);
-    old[24..28].copy_from_slice(&checksum.finalize().to_le_bytes());
-    for version in [2, 3] {
-        old[8] = version;
-        Model::from_bytes(&old).expect("an old model");
-    }
-    let mut old = pipeline();
-    old[8] = 1;
-    load(&old).expect("an old pipeline");
-    old[8] = 3;
-    assert!(load(&old).expect_err("a new one").message.contains("version 3"));
-}
-
 /// The paths of all values below one: keys and places as strings, joined by slashes.
 fn paths(value: &Value, at: &str, out: &mut Vec<String>) {
     out.push(at.to_owned());
