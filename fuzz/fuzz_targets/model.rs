@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use treewright::Sentence;
 use treewright::model::Model;
-use treewright::parser::Parser;
+use treewright::model::Parser;
 use treewright::pipeline::{Pipeline, Tagging};
 use treewright::segment::{SegmentOptions, Segmenter};
 use treewright::tag::Tagger;

@@ -5,13 +5,18 @@ use std::fmt::Debug;
 use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use treewright::oracle::OracleKind;
-use treewright::system::SystemTag;
+use treewright::registry::{OracleKind, SystemTag};
+use treewright::tree::TreeKind;
 use treewright::treebank::Format;
 
 /// A treebank format.
 pub fn format() -> impl TypedValueParser<Value = Format> {
     one_of(Format::ALL, |format| format.as_str())
+}
+
+/// A kind of trees.
+pub fn kind() -> impl TypedValueParser<Value = TreeKind> {
+    one_of(TreeKind::ALL, |kind| kind.name())
 }
 
 /// A transition system.

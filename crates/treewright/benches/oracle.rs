@@ -9,8 +9,9 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use treewright::forest::Forest;
 use treewright::ids::{ActionId, NodeId, TokenIdx};
 use treewright::oracle::Oracle;
+use treewright::registry::Registered;
 use treewright::rng::Rng;
-use treewright::system::{ActionSet, Registered, SystemOptions};
+use treewright::system::{ActionSet, SystemOptions};
 use treewright::systems::{in_order::InOrder, top_down::TopDown};
 use treewright::tree::{Child, ConstituentTree, TreeBuilder};
 use treewright::{Sentence, Token};

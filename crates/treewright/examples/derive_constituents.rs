@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 
 use treewright::forest::Forest;
-use treewright::system::{Registered, SystemOptions, SystemTag, SystemVisitor};
+use treewright::registry::{Registered, SystemTag, SystemVisitor};
+use treewright::system::SystemOptions;
 use treewright::tree::{ParserTree, Preparation, Preparer, TreeBuilder};
 use treewright::treebank::{self, ReadOptions};
 use treewright::{ConstituentTree, Sentence, Tree};

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use treewright::forest::Forest;
 use treewright::oracle::Oracle;
-use treewright::system::{ActionSet, Registered, SystemOptions};
+use treewright::registry::Registered;
+use treewright::system::{ActionSet, SystemOptions};
 use treewright::systems::{arc_eager, arc_hybrid, arc_hybrid_swap, arc_standard_swap};
 use treewright::treebank::{self, ReadOptions};
 use treewright::{DependencyTree, Sentence, Tree};

@@ -3,7 +3,7 @@
 //! Read a treebank, train a parser on it, parse:
 //!
 //! ```
-//! use treewright::parser::Parser;
+//! use treewright::model::Parser;
 //! use treewright::train::{TrainConfig, Update, train};
 //! use treewright::treebank::{self, Format, ReadOptions};
 //!
@@ -16,7 +16,7 @@
 //! # Ok::<(), treewright::Error>(())
 //! ```
 
-pub mod close_calls;
+pub mod config;
 pub mod decode;
 pub mod draw;
 pub mod error;
@@ -25,16 +25,14 @@ pub mod features;
 pub mod forest;
 mod hash;
 pub mod ids;
-pub mod language;
 #[cfg(test)]
 pub(crate) mod laws;
 pub mod lemma;
 mod map;
 pub mod model;
 pub mod oracle;
-pub mod parser;
-mod part_table;
 pub mod pipeline;
+pub mod registry;
 pub mod rng;
 pub mod score;
 pub mod segment;
@@ -43,7 +41,6 @@ pub mod stats;
 pub mod system;
 pub mod systems;
 pub mod tag;
-pub mod tagset;
 pub mod train;
 pub mod tree;
 pub mod treebank;

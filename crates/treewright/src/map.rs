@@ -11,7 +11,18 @@ use std::sync::Arc;
 use memmap2::{Mmap, MmapOptions};
 
 use crate::error::Result;
-use crate::score::WordSource;
+
+/// The numbers: owned after training, or a view of a mapped file.
+pub trait WordSource: Send + Sync + std::fmt::Debug {
+    /// All words.
+    fn words(&self) -> &[u32];
+}
+
+impl WordSource for Vec<u32> {
+    fn words(&self) -> &[u32] {
+        self
+    }
+}
 
 /// The bytes of a file, wherever they are.
 #[derive(Debug)]

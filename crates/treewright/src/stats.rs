@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::ids::NodeId;
 use crate::sentence::Str;
+use crate::tree::Entry;
 use crate::tree::{Child, ConstituentTree, DependencyTree, Node, Tree};
-use crate::treebank::Entry;
 
 /// Counts over the sentences added so far; memory grows with the number of distinct labels and tags only.
 #[derive(Clone, Debug, Default)]

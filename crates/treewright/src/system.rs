@@ -1,24 +1,12 @@
-//! What a transition system is, sets of its actions, and the registry of all systems.
+//! What a transition system is, and sets of its actions.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::forest::{Forest, View};
 use crate::ids::{ActionId, LabelId};
-use crate::oracle::{Oracle, StaticOracle};
 use crate::sentence::Sentence;
-use crate::systems;
-use crate::tree::{ParserTree, Unaries};
-
-/// A tree that a system cannot derive, and why, as a clause ("the tree is not projective").
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Underivable(pub String);
-
-impl std::fmt::Display for Underivable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+use crate::tree::{ParserTree, Unaries, Underivable};
 
 /// No system that is trained, or read from a file, has a larger limit on chains of actions (unaries, openings in a row,
 /// gaps or swaps): far more than any treebank needs, and few enough that a walk stays short whatever its scores are.
@@ -114,131 +102,6 @@ pub trait TransitionSystem: Serialize + DeserializeOwned + Send + Sync + 'static
     /// The action of this name.
     fn action(&self, name: &str) -> Option<ActionId> {
         (0..self.n_actions()).map(ActionId::new).find(|&action| self.name(action) == name)
-    }
-}
-
-/// A system of the registry, with its oracles: what `SystemTag::visit` hands to its visitor.
-pub trait Registered: TransitionSystem {
-    /// Its entry.
-    const TAG: SystemTag;
-    /// Is there an exact dynamic oracle? If not, `Dynamic` is the static one.
-    const HAS_DYNAMIC: bool;
-    /// Is there an oracle with the loss as its paper prints it? If not, `Paper` is the static one.
-    const HAS_PAPER: bool;
-    /// The exact dynamic oracle.
-    type Dynamic: Oracle<Self>;
-    /// The dynamic oracle as printed, where the printed loss is not exact.
-    type Paper: Oracle<Self>;
-}
-
-/// Something to be done with a system whose type is known only at run time: `tag.visit(visitor)` calls `visit` with
-/// the type that the tag stands for.
-pub trait SystemVisitor {
-    /// What comes out.
-    type Output;
-
-    /// The thing to be done.
-    fn visit<S: Registered>(self) -> Self::Output;
-}
-
-/// Every system: tag, command-line name, type and, where they exist, the dynamic and the paper's oracle.
-macro_rules! systems {
-    ($($(#[$doc:meta])* $tag:ident = $name:literal => $system:ty
-        $(, dynamic $dynamic:ty)? $(, paper $paper:ty)?;)*) => {
-        /// The transition systems by name.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, serde::Deserialize)]
-        pub enum SystemTag {
-            $($(#[$doc])* #[serde(rename = $name)] $tag,)*
-        }
-
-        impl SystemTag {
-            /// Every system, in the order of the registry.
-            pub const ALL: &[SystemTag] = &[$(SystemTag::$tag,)*];
-
-            /// The name on the command line and in model files.
-            pub fn name(self) -> &'static str {
-                match self { $(SystemTag::$tag => $name,)* }
-            }
-
-            /// Calls the visitor with the system's type.
-            pub fn visit<V: SystemVisitor>(self, visitor: V) -> V::Output {
-                match self { $(SystemTag::$tag => visitor.visit::<$system>(),)* }
-            }
-        }
-
-        $(impl Registered for $system {
-            const TAG: SystemTag = SystemTag::$tag;
-            const HAS_DYNAMIC: bool = given!($($dynamic)?);
-            const HAS_PAPER: bool = given!($($paper)?);
-            type Dynamic = oracle_or_static!($($dynamic)?);
-            type Paper = oracle_or_static!($($paper)?);
-        })*
-    };
-}
-
-macro_rules! given {
-    () => {
-        false
-    };
-    ($oracle:ty) => {
-        true
-    };
-}
-
-macro_rules! oracle_or_static {
-    () => {
-        StaticOracle
-    };
-    ($oracle:ty) => {
-        $oracle
-    };
-}
-
-systems! {
-    /// Constituents, continuous: a non-terminal is opened before its first child.
-    TopDown = "top-down" => systems::top_down::TopDown,
-        dynamic systems::top_down::DynamicOracle, paper systems::paper::PaperOracle;
-    /// Constituents, continuous: a non-terminal is opened after its first child.
-    InOrder = "in-order" => systems::in_order::InOrder,
-        dynamic systems::in_order::DynamicOracle, paper systems::paper::PaperOracle;
-    /// Constituents, continuous: binary trees from the bottom up.
-    BottomUp = "bottom-up" => systems::bottom_up::BottomUp;
-    /// Constituents, continuous: binary trees from the bottom up, in exactly 2n actions.
-    BottomUp2n = "bottom-up-2n" => systems::bottom_up_2n::BottomUp2n;
-    /// Constituents, discontinuous: reductions that pass over items of the stack.
-    SrGap = "sr-gap" => systems::sr_gap::SrGap, dynamic systems::sr_gap::DynamicOracle;
-    /// Constituents, discontinuous: SR-GAP with compound gaps, in exactly 4n - 2 actions.
-    SrCgap = "sr-cgap" => systems::sr_cgap::SrCgap;
-    /// Constituents, discontinuous: words are put back on the buffer.
-    SrSwap = "sr-swap" => systems::sr_swap::SrSwap;
-    /// Constituents, discontinuous: SR-SWAP with compound swaps.
-    SrCswap = "sr-cswap" => systems::sr_cswap::SrCswap;
-    /// Dependencies, projective: a word's left dependents hang from the buffer, its right ones from the stack.
-    ArcHybrid = "arc-hybrid" => systems::arc_hybrid::ArcHybrid,
-        dynamic systems::arc_hybrid::DynamicOracle;
-    /// Dependencies: arc-hybrid and SWAP, which reorders words. The dynamic oracle is static for SWAP.
-    ArcHybridSwap = "arc-hybrid-swap" => systems::arc_hybrid_swap::ArcHybridSwap,
-        dynamic systems::arc_hybrid_swap::StaticDynamicOracle;
-    /// Dependencies: both heads and dependents wait on the stack, and SWAP reorders words.
-    ArcStandardSwap = "arc-standard-swap" => systems::arc_standard_swap::ArcStandardSwap;
-    /// Dependencies, projective: right dependents are attached before they have dependents of their own.
-    ArcEager = "arc-eager" => systems::arc_eager::ArcEager, dynamic systems::arc_eager::DynamicOracle;
-}
-
-impl std::fmt::Display for SystemTag {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl std::str::FromStr for SystemTag {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        SystemTag::ALL.iter().copied().find(|tag| tag.name() == name).ok_or_else(|| {
-            let known: Vec<&str> = SystemTag::ALL.iter().map(|tag| tag.name()).collect();
-            format!("there is no system {name:?}; there are {}", known.join(", "))
-        })
     }
 }
 
@@ -360,15 +223,6 @@ impl Iterator for Indices<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_tag_is_found_by_its_name() {
-        for &tag in SystemTag::ALL {
-            assert_eq!(tag.to_string().parse(), Ok(tag));
-            assert_eq!(serde_json::to_value(tag).unwrap(), tag.name());
-        }
-        assert!("no-such".parse::<SystemTag>().unwrap_err().contains("top-down, in-order"));
-    }
 
     #[test]
     fn ranges_and_single_insertions_agree() {

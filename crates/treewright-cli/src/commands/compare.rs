@@ -13,10 +13,11 @@ use treewright::eval::significance::{
 };
 use treewright::eval::{ConstituentScorer, Counts, SentenceScore, Status};
 use treewright::rng::Rng;
+use treewright::tree::TreeKind;
 use treewright::treebank::Entry;
 use treewright::{Code, Error, Result};
 
-use super::scoring::{Kind, ScoringArgs, Treebank, both_texts, dependencies_of, parsed, side_by_side};
+use super::scoring::{ScoringArgs, Treebank, both_texts, dependencies_of, parsed, side_by_side};
 use crate::io::{OnError, Output, say};
 
 /// Test whether two parsers differ by more than chance
@@ -92,8 +93,8 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
     args.scoring.check(kind)?;
     let mut left_out = Vec::new();
     let measures = match kind {
-        Kind::Constituents => args.constituents(&gold, &files, &mut left_out)?,
-        Kind::Dependencies => args.dependencies(&gold, &files, &mut left_out)?,
+        TreeKind::Constituents => args.constituents(&gold, &files, &mut left_out)?,
+        TreeKind::Dependencies => args.dependencies(&gold, &files, &mut left_out)?,
     };
     let n_sentences = measures[0].a.len();
     if n_sentences == 0 {

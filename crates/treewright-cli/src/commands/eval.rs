@@ -10,11 +10,12 @@ use treewright::eval::plot::{Plot, Series};
 use treewright::eval::{
     AttachmentScore, Breakdown, By, ConstituentScorer, Params, SentenceScore, Status, conll18, report,
 };
+use treewright::tree::TreeKind;
 use treewright::treebank::Entry;
 use treewright::{Code, Error, Result};
 
 use super::scoring::{
-    Kind, ScoringArgs, Treebank, both_texts, dependencies_of, parsed, side_by_side, text_of, tree_of,
+    ScoringArgs, Treebank, both_texts, dependencies_of, parsed, side_by_side, text_of, tree_of,
 };
 use super::worst::{self, Worst};
 use crate::io::{OnError, Output, say};
@@ -99,8 +100,8 @@ pub fn run(args: &EvalArgs) -> Result<ExitCode> {
     let mut reports = Vec::new();
     for file in &predicted {
         reports.push(match kind {
-            Kind::Constituents => args.constituents(&gold, file, &params, discontinuous)?,
-            Kind::Dependencies => args.dependencies(&gold, file)?,
+            TreeKind::Constituents => args.constituents(&gold, file, &params, discontinuous)?,
+            TreeKind::Dependencies => args.dependencies(&gold, file)?,
         });
     }
     let mut output = Output::create(args.output.as_deref())?;
@@ -285,7 +286,7 @@ impl EvalArgs {
         Ok(())
     }
 
-    fn write_text(&self, output: &mut Output, reports: &[Report], kind: Kind) -> Result<()> {
+    fn write_text(&self, output: &mut Output, reports: &[Report], kind: TreeKind) -> Result<()> {
         for (i, report) in reports.iter().enumerate() {
             if reports.len() > 1 {
                 writeln!(output, "{}{}", if i > 0 { "\n" } else { "" }, report.name)?;
@@ -293,7 +294,7 @@ impl EvalArgs {
             write!(output, "{}", report.text)?;
             for breakdown in report.breakdowns.iter().filter(|_| !self.by.is_empty()) {
                 let table = [(report.name.clone(), breakdown.clone())];
-                write!(output, "\n{}", report::breakdown_text(&table, kind == Kind::Dependencies))?;
+                write!(output, "\n{}", report::breakdown_text(&table, kind == TreeKind::Dependencies))?;
             }
             for worst in &report.worst {
                 write!(output, "\n{}", worst.text())?;
@@ -432,7 +433,7 @@ fn sentence_table(scores: &[SentenceScore]) -> String {
 }
 
 /// F1 per group, one series per report. Groups that any report has stand in the order of the first that has them.
-fn curve(reports: &[Report], kind: Kind) -> Plot {
+fn curve(reports: &[Report], kind: TreeKind) -> Plot {
     let breakdowns: Vec<&Breakdown> = reports.iter().filter_map(|report| report.breakdowns.first()).collect();
     let by = breakdowns.first().map_or(By::Length, |breakdown| breakdown.by());
     let mut groups: Vec<_> = breakdowns.iter().flat_map(|b| b.groups()).map(|(group, _)| group).collect();
@@ -455,7 +456,7 @@ fn curve(reports: &[Report], kind: Kind) -> Plot {
         name: report.name.rsplit('/').next().unwrap_or(&report.name).to_owned(),
         values: groups.iter().map(|group| value(breakdown, *group)).collect(),
     });
-    let dependencies = kind == Kind::Dependencies;
+    let dependencies = kind == TreeKind::Dependencies;
     Plot {
         title: format!(
             "{} by {}",

@@ -8,9 +8,12 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 use treewright::forest::Forest;
-use treewright::oracle::{AnyOracle, Oracle, OracleKind};
-use treewright::system::{ActionSet, Registered, SystemTag};
+use treewright::oracle::Oracle;
+use treewright::registry::{AnyOracle, OracleKind};
+use treewright::registry::{Registered, SystemTag};
+use treewright::system::ActionSet;
 use treewright::systems::table::{aligned, configuration};
+use treewright::tree::TreeKind;
 use treewright::{Code, Error, Result, Sentence};
 
 use crate::io::{Output, usage, visible};
@@ -110,7 +113,7 @@ struct Answer {
 
 pub fn run(args: &OracleArgs) -> Result<ExitCode> {
     struct Kinds;
-    impl treewright::system::SystemVisitor for Kinds {
+    impl treewright::registry::SystemVisitor for Kinds {
         type Output = (bool, bool);
         fn visit<S: Registered>(self) -> (bool, bool) {
             (S::HAS_DYNAMIC, S::HAS_PAPER)
@@ -196,7 +199,7 @@ fn heads(text: &str) -> Result<Vec<usize>> {
 
 fn answer_one(args: &OracleArgs, kind: OracleKind) -> Result<ExitCode> {
     let gold = args.gold.clone().unwrap_or_default();
-    let heads = if args.system.name().starts_with("arc-") { heads(&gold)? } else { Vec::new() };
+    let heads = if args.system.info().kind == TreeKind::Dependencies { heads(&gold)? } else { Vec::new() };
     let query = Query {
         heads,
         gold,

@@ -20,10 +20,11 @@ use notices::Notices;
 use output::{Sink, Trees};
 use source::Interrupt;
 use treewright::Result;
-use treewright::language::KnownWords;
-use treewright::parser::{ScoredTree, Search, TreeKind};
+use treewright::model::{ScoredTree, Search};
+use treewright::pipeline::KnownWords;
+use treewright::pipeline::UnknownTags;
 use treewright::pipeline::{AnalyserWorker, Tagging};
-use treewright::tagset::UnknownTags;
+use treewright::tree::TreeKind;
 use treewright::treebank::{self, Entry, Format, ParseInfo};
 
 use crate::io::{Inputs, Output, Progress, ReadArgs, Skipping, is_dash, say, usage};
@@ -57,8 +58,8 @@ pub struct ParseArgs {
     model: Option<PathBuf>,
 
     /// Which trees, if the model can build several kinds
-    #[arg(long = "as", value_enum, value_name = "KIND")]
-    kind: Option<KindArg>,
+    #[arg(long = "as", value_name = "KIND", value_parser = values::kind())]
+    kind: Option<TreeKind>,
 
     /// Format of the output [default: a drawing on a terminal; else conllu for dependencies, ptb or discbracket for
     /// constituents]
@@ -146,12 +147,6 @@ pub struct ParseArgs {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum KindArg {
-    Dependencies,
-    Constituents,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
 enum LinesArg {
     /// What the model makes of them
     Free,
@@ -221,11 +216,7 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     inputs.refuse_as_output(args.output.as_deref())?;
     inputs.refuse_as_output(args.json_stats.as_deref())?;
     let pipeline = models::open(model.as_deref())?;
-    let kind = args.kind.map(|kind| match kind {
-        KindArg::Dependencies => TreeKind::Dependencies,
-        KindArg::Constituents => TreeKind::Constituents,
-    });
-    let analyser = pipeline.analyser(kind)?;
+    let analyser = pipeline.analyser(args.kind)?;
     let loading = started.elapsed().as_secs_f64();
     let search = analyser.parser.as_ref().map(|parser| args.search(parser.default_search())).transpose()?;
     let jobs = args.jobs.map_or_else(jobs::cores, |jobs| jobs.threads(args.read.quiet));

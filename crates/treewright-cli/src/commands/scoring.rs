@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use treewright::eval::pairing::{self, Pairing, Side};
 use treewright::eval::{Params, Parsed, conll18};
+use treewright::tree::TreeKind;
 use treewright::treebank::{self, Entry, Format, Limit, ReadOptions};
 use treewright::{Code, ConstituentTree, DependencyTree, Error, Result, Sentence, Tree};
 
@@ -54,13 +55,6 @@ pub struct Treebank {
     pub unreadable: Vec<(usize, Error)>,
 }
 
-/// What kind of trees a file holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    Dependencies,
-    Constituents,
-}
-
 impl Treebank {
     /// Why this entry of the file could not be read, if so.
     pub fn unreadable(&self, entry: &Entry) -> Option<&Error> {
@@ -69,11 +63,8 @@ impl Treebank {
     }
 
     /// Dependencies or constituents, from the first sentence that has a tree.
-    pub fn kind(&self) -> Option<Kind> {
-        self.entries.iter().find_map(|entry| match entry.tree.as_ref()? {
-            Tree::Dependency(_) => Some(Kind::Dependencies),
-            Tree::Constituent(_) => Some(Kind::Constituents),
-        })
+    pub fn kind(&self) -> Option<TreeKind> {
+        self.entries.iter().find_map(|entry| entry.tree.as_ref()).map(Tree::kind)
     }
 
     /// May its trees be discontinuous?
@@ -107,16 +98,15 @@ impl ScoringArgs {
         for path in predicted {
             let file = self.read_one(path, Some(gold.format))?;
             if file.kind().is_some_and(|other| other != kind)
-                || (file.kind().is_none() && kind == Kind::Dependencies)
+                || (file.kind().is_none() && kind == TreeKind::Dependencies)
             {
-                let name = |kind| if kind == Kind::Dependencies { "dependencies" } else { "constituents" };
-                let holds = file.kind().map_or("no trees", name);
+                let holds = file.kind().map_or("no trees", TreeKind::name);
                 let message = format!(
                     "this {} file holds {holds}, but the gold file {} ({}) holds {}",
                     file.format.as_str(),
                     gold.name,
                     gold.format.as_str(),
-                    name(kind)
+                    kind.name()
                 );
                 return Err(Error::new(Code::WrongTreeKind, 0, 0, message).in_file(&file.name));
             }
@@ -126,9 +116,9 @@ impl ScoringArgs {
     }
 
     /// Refuses flags that say nothing about this kind of trees.
-    pub fn check(&self, kind: Kind) -> Result<()> {
+    pub fn check(&self, kind: TreeKind) -> Result<()> {
         let flags = [("--disc-only", self.disc_only), ("--params", self.params.is_some())];
-        match flags.iter().find(|(_, is_given)| *is_given && kind == Kind::Dependencies) {
+        match flags.iter().find(|(_, is_given)| *is_given && kind == TreeKind::Dependencies) {
             Some((flag, _)) => Err(usage(format!("{flag} is about constituents; these are dependencies"))),
             None => Ok(()),
         }

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use treewright::parser::TreeKind;
 use treewright::pipeline::{PartKind, Pipeline};
-use treewright::train::{Checkpoint, Choice, TrainConfig, TrainingData, check_dev, choose, train_on};
+use treewright::train::TrainConfig;
+use treewright::train::{Checkpoint, Choice, TrainingData, check_dev, choose, train_on};
 use treewright::treebank::Entry;
 use treewright::{Error, Result};
 
@@ -51,7 +51,7 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     let parts = args.parts(choice.as_ref())?;
     args.check_vectors(&config, &parts)?;
     if !args.no_parser {
-        check_dev(TreeKind::of(config.system), &dev)?;
+        check_dev(config.system.info().kind, &dev)?;
     }
     let resumed = if args.resume { Some(read_checkpoint(args, output)?) } else { None };
     let vectors = args.read_vectors(config.seed)?;
@@ -81,7 +81,7 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     } else {
         let mut bytes = Vec::new();
         model.save(&mut bytes)?;
-        text.bytes.push((PartKind::Parser(TreeKind::of(config.system)), bytes));
+        text.bytes.push((PartKind::Parser(config.system.info().kind), bytes));
         let mut pipeline = Pipeline::of_parts(std::mem::take(&mut text.bytes));
         if parts.contains(&PartArg::Tagger) {
             progress.begin(Stage::CloseCalls);
@@ -161,7 +161,7 @@ fn conclude(
     let output = args.output.as_deref().unwrap_or(Path::new(""));
     let size = std::fs::metadata(output).map_or(0, |file| file.len());
     let output = output.display();
-    let mut line = format!("wrote {output} ({:.1} MB): {}", size as f64 / 1e6, TreeKind::of(config.system));
+    let mut line = format!("wrote {output} ({:.1} MB): {}", size as f64 / 1e6, config.system.info().kind);
     if let Some(score) = score {
         line += &format!(", {} {score:.1} on dev", progress.measure());
         let own: Vec<String> =

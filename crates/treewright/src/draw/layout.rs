@@ -13,8 +13,8 @@ use crate::draw::{Direction, MAX_PARTS, Options, Orientation, is_rtl, too_large,
 use crate::error::{Code, Error, Result};
 use crate::ids::TokenIdx;
 use crate::sentence::Sentence;
+use crate::tree::Entry;
 use crate::tree::{Child, ConstituentTree, DependencyTree, Tree};
-use crate::treebank::Entry;
 
 /// One sentence, laid out. The back ends give it a size.
 #[derive(Clone, Debug)]

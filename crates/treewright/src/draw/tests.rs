@@ -11,8 +11,8 @@ use crate::draw::*;
 use crate::error::Code;
 use crate::ids::TokenIdx;
 use crate::sentence::Sentence;
+use crate::tree::Entry;
 use crate::tree::{Arc, Child, DependencyTree, Tree, TreeBuilder};
-use crate::treebank::Entry;
 
 /// A tree from discbracket-like text: `(S (NP 0=he/PRP) ...)`.
 fn constituents(text: &str) -> Entry {

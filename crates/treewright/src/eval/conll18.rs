@@ -8,8 +8,8 @@
 use super::totals::{Tally, percent};
 use crate::ids::TokenIdx;
 use crate::sentence::{Sentence, Str};
+use crate::tree::Entry;
 use crate::tree::Tree;
-use crate::treebank::Entry;
 
 const CONTENT_RELATIONS: &[&str] = &[
     "acl",

@@ -1,6 +1,6 @@
 //! Which predicted sentence belongs to which gold sentence: by position, with some patience for blank lines.
 
-use crate::treebank::Entry;
+use crate::tree::Entry;
 
 /// The sentences of two files side by side.
 #[derive(Clone, Debug, Default)]

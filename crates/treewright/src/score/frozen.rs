@@ -7,10 +7,11 @@ use std::sync::Arc;
 use crate::error::{Code, Error, Result};
 use crate::features::{Dependence, Encoded, Extractor, TemplateSet, Vocabulary, template_class};
 use crate::forest::{Forest, View};
+use crate::map::WordSource;
 use crate::score::perceptron::Feature;
 use crate::score::{Perceptron, Rows, Scorer};
 use crate::sentence::Sentence;
-use crate::weights::{Ends, Found, Key, Table, Wanted, WordSource, kernel};
+use crate::weights::{Ends, Found, Key, Table, Wanted, kernel};
 
 /// So many words of sums are kept at most (4 MB; in tests few, so that they are all used up).
 const MOST_SUMS: usize = if cfg!(test) { 1 << 12 } else { 1 << 20 };

@@ -3,7 +3,6 @@
 mod frozen;
 mod perceptron;
 
-pub use crate::weights::WordSource;
 pub use frozen::{Frozen, FrozenWeights};
 pub use perceptron::Perceptron;
 

@@ -12,8 +12,9 @@ use super::dependency::{ArcAction, Configuration, Gold, Relations};
 use crate::forest::{Forest, Kind, View};
 use crate::ids::{ActionId, LabelId};
 use crate::sentence::{Sentence, Str};
-use crate::system::{ActionSet, SystemOptions, TransitionSystem, Underivable};
+use crate::system::{ActionSet, SystemOptions, TransitionSystem};
 use crate::tree::DependencyTree;
+use crate::tree::Underivable;
 
 const SHIFT: ActionId = ActionId::new(0);
 const SWAP: ActionId = ActionId::new(1);

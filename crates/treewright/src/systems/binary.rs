@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::forest::{Forest, Kind};
 use crate::ids::{LabelId, NodeId, TokenIdx};
 use crate::sentence::Str;
-use crate::system::Underivable;
+use crate::tree::Underivable;
 use crate::tree::{BinaryKind, BinaryNode, BinaryTree, BinaryTreeBuilder, Child, Side};
 
 /// A symbol of a binary tree: a label, or a temporary with its Markov history.

@@ -18,8 +18,9 @@ use serde::{Deserialize, Serialize};
 use crate::forest::{Forest, Kind, View};
 use crate::ids::{ActionId, CellId, LabelId, NodeId, StepId, TokenIdx};
 use crate::sentence::Sentence;
-use crate::system::{ActionSet, SystemOptions, TransitionSystem, Underivable};
+use crate::system::{ActionSet, SystemOptions, TransitionSystem};
 use crate::systems::binary::{SymbolSets, Symbols, continuous, is_solid};
+use crate::tree::Underivable;
 use crate::tree::{BinaryKind, BinaryTree, Child, Side, Unaries};
 
 /// The transition system.

@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use crate::forest::{Forest, Kind, View};
 use crate::ids::{ActionId, CellId, LabelId, NodeId, StepId, TokenIdx};
 use crate::sentence::Str;
-use crate::system::{ActionSet, Underivable};
+use crate::system::ActionSet;
+use crate::tree::Underivable;
 use crate::tree::{Arc as TreeArc, DependencyTree};
 
 /// The relations and the actions that make arcs: first the LEFTs, then the RIGHTs, behind a system's other actions.

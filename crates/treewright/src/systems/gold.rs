@@ -1,8 +1,8 @@
 //! Gold constituents as ids, for the oracles of the top-down and in-order systems.
 
 use crate::ids::LabelId;
-use crate::system::Underivable;
 use crate::systems::labels::Labels;
+use crate::tree::Underivable;
 use crate::tree::{Child, ConstituentTree};
 
 /// One gold constituent.

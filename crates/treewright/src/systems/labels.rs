@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::forest::{Forest, Kind};
 use crate::ids::{LabelId, NodeId, TokenIdx};
 use crate::sentence::Str;
-use crate::system::Underivable;
+use crate::tree::Underivable;
 use crate::tree::{Child, ConstituentTree, TreeBuilder};
 
 /// Labels and their ids, in the order in which they were added.

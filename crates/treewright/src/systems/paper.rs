@@ -12,10 +12,11 @@ use std::rc::Rc;
 use crate::forest::{Forest, Kind};
 use crate::ids::{ActionId, LabelId, NodeId};
 use crate::oracle::Oracle;
-use crate::system::{ActionSet, TransitionSystem, Underivable};
+use crate::system::{ActionSet, TransitionSystem};
 use crate::systems::gold::{self, Gold};
 use crate::systems::{Labels, in_order, top_down};
 use crate::tree::ConstituentTree;
+use crate::tree::Underivable;
 
 /// What the printed loss needs to know about its two systems.
 pub trait OpeningSystem: TransitionSystem<Tree = ConstituentTree> {

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::laws;
-use crate::parser::TreeKind;
-use crate::system::{Registered, SystemOptions, SystemTag, SystemVisitor};
+use crate::registry::{Registered, SystemTag, SystemVisitor};
+use crate::system::SystemOptions;
 use crate::systems::trees;
+use crate::tree::TreeKind;
 use crate::tree::{ConstituentTree, ParserTree, Preparation, Preparer, Tree};
 
 /// The labels at roots and those inside.
@@ -51,7 +52,7 @@ impl SystemVisitor for Walks<'_> {
 #[track_caller]
 fn check(treebank: &[&str]) {
     let treebank: Vec<ConstituentTree> = treebank.iter().map(|text| trees::tree(text)).collect();
-    let constituents = |tag: &&SystemTag| TreeKind::of(**tag) == TreeKind::Constituents;
+    let constituents = |tag: &&SystemTag| tag.info().kind == TreeKind::Constituents;
     let systems: Vec<&SystemTag> = SystemTag::ALL.iter().filter(constituents).collect();
     assert_eq!(systems.len(), 8);
     systems.into_iter().for_each(|tag| tag.visit(Walks(&treebank)));

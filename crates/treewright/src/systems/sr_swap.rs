@@ -22,8 +22,9 @@ use serde::{Deserialize, Serialize};
 use crate::forest::{Forest, Kind, View};
 use crate::ids::{ActionId, CellId, LabelId, NodeId, StepId, TokenIdx};
 use crate::sentence::Sentence;
-use crate::system::{ActionSet, SystemOptions, TransitionSystem, Underivable, check_limit};
+use crate::system::{ActionSet, SystemOptions, TransitionSystem, check_limit};
 use crate::systems::binary::{SymbolSets, Symbols, heads_are_temporary_first, is_solid};
+use crate::tree::Underivable;
 use crate::tree::{BinaryKind, BinaryTree, Child, Side, Unaries};
 
 /// SR-SWAP, one word at a time.

@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 use crate::forest::{Forest, Kind, View};
 use crate::ids::{ActionId, CellId, LabelId, StepId, TokenIdx};
 use crate::sentence::Sentence;
-use crate::system::{ActionSet, SystemOptions, TransitionSystem, Underivable, check_limit};
+use crate::system::{ActionSet, SystemOptions, TransitionSystem, check_limit};
 use crate::systems::labels::{self, Labels, Places, SeenLabels};
+use crate::tree::Underivable;
 use crate::tree::{Child, ConstituentTree};
 
 mod oracle;

@@ -1,12 +1,13 @@
 //! Which settings suit a treebank: the choice that `treewright train` makes when it is told nothing but the data.
 
-use super::{Recipe, TrainConfig};
+use super::Recipe;
+use crate::config::TrainConfig;
 use crate::error::{Code, Error, Result};
-use crate::parser::TreeKind;
 use crate::sentence::Sentence;
 use crate::stats::Stats;
+use crate::tree::Entry;
+use crate::tree::TreeKind;
 use crate::tree::{HeadRules, Tree};
-use crate::treebank::Entry;
 
 /// With at least this share of crossing arcs, making trees projective changes them, and the labels, too much: a system
 /// that builds crossing arcs itself is better.
@@ -212,7 +213,7 @@ fn for_constituents(facts: &Facts) -> Choice {
     };
     let mut reasons = vec![format!("This treebank has {found}, so: {}.", shown(recipe, &config))];
     config.head_rules = facts.head_rules.unwrap_or("leftmost").to_owned();
-    if config.is_binary() {
+    if config.system.info().is_binary {
         reasons.push(match facts.head_rules {
             Some(name) => format!("The head rules \"{name}\" fit its labels and tags."),
             None => "No table of head rules fits its labels, so the first child is the head (leftmost)."

@@ -4,13 +4,14 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHasher;
 
-use super::{TrainConfig, TrainingData};
+use super::TrainingData;
+use crate::config::TrainConfig;
 use crate::error::{Code, Error, Result};
 use crate::ids::ActionId;
 use crate::sentence::Sentence;
 use crate::system::{ActionSet, TransitionSystem};
+use crate::tree::Entry;
 use crate::tree::{ParserTree, Preparer, Tree, projectivize};
-use crate::treebank::Entry;
 
 /// One training sentence.
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! Global training: the beam's best derivation against the gold one (structured perceptron).
 
-use super::{Example, Log, TrainConfig, Update};
+use super::{Example, Log};
+use crate::config::{TrainConfig, Update};
 use crate::decode::BeamSearch;
 use crate::forest::Forest;
 use crate::ids::ActionId;

@@ -1,12 +1,15 @@
 //! Local training: each state by itself, with an oracle, and with exploration of the model's own mistakes.
 
-use super::{Example, Log, TrainConfig};
+use super::{Example, Log};
+use crate::config::TrainConfig;
 use crate::decode::Greedy;
 use crate::error::{Code, Error, Result};
-use crate::oracle::{AnyOracle, Oracle};
+use crate::oracle::Oracle;
+use crate::registry::AnyOracle;
+use crate::registry::Registered;
 use crate::rng::Rng;
 use crate::score::Learner;
-use crate::system::{ActionSet, Registered};
+use crate::system::ActionSet;
 
 /// One pass over the data; gives the number of steps in which the model was wrong, and of all.
 #[allow(clippy::too_many_arguments)] // The trainer's own loop is its only caller.
@@ -26,7 +29,7 @@ pub(super) fn epoch<S: Registered>(
     let mut counts = (0, 0);
     for (done, &i) in order.iter().enumerate() {
         let example = &examples[i];
-        let unfit = |why: crate::system::Underivable| Error::new(Code::Underivable, 0, 0, why.to_string());
+        let unfit = |why: crate::tree::Underivable| Error::new(Code::Underivable, 0, 0, why.to_string());
         let oracle = AnyOracle::new(config.oracle, system, &example.gold).map_err(unfit)?;
         learn(&mut greedy, system, example, oracle, learner, rng, explore, &mut sets, &mut counts);
         log.sentence(epoch, done + 1, order.len());

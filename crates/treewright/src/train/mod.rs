@@ -2,17 +2,19 @@
 
 mod checkpoint;
 mod choose;
-mod config;
 mod examples;
 mod global;
 mod local;
 mod recipes;
+mod rerank;
 
 pub use checkpoint::Checkpoint;
 pub use choose::{Choice, Facts, TextPart, choose};
-pub use config::{TrainConfig, Update};
 pub use examples::Example;
 pub use recipes::Recipe;
+pub use rerank::Prices;
+
+pub use crate::config::{TrainConfig, Update};
 
 use std::sync::Arc;
 
@@ -20,14 +22,15 @@ use crate::error::{Code, Error, Result};
 use crate::eval::{AttachmentScore, ConstituentScorer, Params, Parsed};
 use crate::features::Vocabulary;
 use crate::model::{Model, TypedModel};
-use crate::oracle::OracleKind;
-use crate::parser::{ParseSentence, Search, TreeKind, TypedWorker};
+use crate::model::{ParseSentence, Search, TypedWorker};
+use crate::registry::OracleKind;
+use crate::registry::{Registered, SystemVisitor};
 use crate::rng::Rng;
 use crate::score::{FrozenWeights, Perceptron};
 use crate::sentence::Sentence;
-use crate::system::{Registered, SystemVisitor};
+use crate::tree::Entry;
+use crate::tree::TreeKind;
 use crate::tree::{Preparer, Tree};
-use crate::treebank::Entry;
 
 /// What an epoch came to.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -129,7 +132,7 @@ pub fn train_on(
         }
     }
     config.check()?;
-    check_dev(TreeKind::of(config.system), data.dev)?;
+    check_dev(config.system.info().kind, data.dev)?;
     config.system.visit(Run { config, data, resume, log })
 }
 
@@ -139,12 +142,8 @@ pub fn train_on(
 /// # Errors
 /// When the set has no trees, or trees of the other kind. An empty set is in order.
 pub fn check_dev(kind: TreeKind, dev: &[Entry]) -> Result<()> {
-    let kind_of = |tree: &Tree| match tree {
-        Tree::Dependency(_) => TreeKind::Dependencies,
-        Tree::Constituent(_) => TreeKind::Constituents,
-    };
     let refuse = |message: String| Err(Error::new(Code::BadTraining, 0, 0, message));
-    let mut kinds = dev.iter().filter_map(|entry| entry.tree.as_ref()).map(kind_of);
+    let mut kinds = dev.iter().filter_map(|entry| entry.tree.as_ref()).map(Tree::kind);
     if let Some(other) = kinds.clone().find(|&found| found != kind) {
         return refuse(format!(
             "the development set has {other}, but the parser builds {kind}; it needs a set of the same kind"

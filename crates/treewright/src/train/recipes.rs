@@ -1,6 +1,6 @@
 //! Recipes: settings that were found good, by name.
 
-use super::TrainConfig;
+use crate::config::TrainConfig;
 
 /// Settings that were found good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

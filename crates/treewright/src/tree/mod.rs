@@ -30,6 +30,64 @@ pub use traces::{remove_traces, resolve_traces};
 pub use transform::{Transform, TransformHelp};
 pub use unary::{collapse_same, collapse_unary, expand_unary};
 
+use crate::sentence::Sentence;
+
+/// One sentence of a treebank, with its tree if it has one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// The words.
+    pub sentence: Sentence,
+    /// The annotation.
+    pub tree: Option<Tree>,
+}
+
+/// What a parser builds, or a treebank holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeKind {
+    /// Dependency trees.
+    Dependencies,
+    /// Constituent trees.
+    Constituents,
+}
+
+impl TreeKind {
+    /// Both.
+    pub const ALL: &[TreeKind] = &[TreeKind::Dependencies, TreeKind::Constituents];
+
+    /// The name on the command line and in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            TreeKind::Dependencies => "dependencies",
+            TreeKind::Constituents => "constituents",
+        }
+    }
+}
+
+impl std::fmt::Display for TreeKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl std::str::FromStr for TreeKind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let kind = TreeKind::ALL.iter().copied().find(|kind| kind.name() == name);
+        kind.ok_or_else(|| format!("there are no trees {name:?}; there are dependencies and constituents"))
+    }
+}
+
+/// A tree that a system cannot derive, and why, as a clause ("the tree is not projective").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Underivable(pub String);
+
+impl std::fmt::Display for Underivable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// A finished tree of either kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tree {
@@ -37,6 +95,16 @@ pub enum Tree {
     Dependency(DependencyTree),
     /// Labelled constituents, possibly discontinuous.
     Constituent(ConstituentTree),
+}
+
+impl Tree {
+    /// Which of the two it is.
+    pub fn kind(&self) -> TreeKind {
+        match self {
+            Tree::Dependency(_) => TreeKind::Dependencies,
+            Tree::Constituent(_) => TreeKind::Constituents,
+        }
+    }
 }
 
 impl From<DependencyTree> for Tree {

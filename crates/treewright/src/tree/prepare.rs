@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::sentence::Sentence;
-use crate::system::Underivable;
 use crate::tree::unary::{collapse_where, expand_unary};
 use crate::tree::{
-    BinaryTree, Child, ConstituentTree, DependencyTree, HeadRules, Tree, TreeBuilder, binarize_with_heads,
+    BinaryTree, Child, ConstituentTree, DependencyTree, HeadRules, Tree, TreeBuilder, TreeKind, Underivable,
+    binarize_with_heads,
 };
 
 /// What is done to treebank trees before a system sees them; stored in the model, because parses are restored by it.
@@ -58,6 +58,8 @@ impl Preparer {
 
 /// A tree that a transition system builds.
 pub trait ParserTree: Clone + std::fmt::Debug + PartialEq + Send + Sync + Sized {
+    /// What a treebank holds of it.
+    const KIND: TreeKind;
     /// Is it made binary, by head rules?
     const IS_BINARY: bool = false;
 
@@ -72,6 +74,8 @@ pub trait ParserTree: Clone + std::fmt::Debug + PartialEq + Send + Sync + Sized 
 }
 
 impl ParserTree for ConstituentTree {
+    const KIND: TreeKind = TreeKind::Constituents;
+
     fn prepare(tree: &Tree, _sentence: &Sentence, _preparer: &Preparer) -> Result<Self, Underivable> {
         constituents(tree).map(without_edges)
     }
@@ -82,6 +86,7 @@ impl ParserTree for ConstituentTree {
 }
 
 impl ParserTree for BinaryTree {
+    const KIND: TreeKind = TreeKind::Constituents;
     const IS_BINARY: bool = true;
 
     fn prepare(tree: &Tree, sentence: &Sentence, preparer: &Preparer) -> Result<Self, Underivable> {
@@ -102,6 +107,8 @@ impl ParserTree for BinaryTree {
 }
 
 impl ParserTree for DependencyTree {
+    const KIND: TreeKind = TreeKind::Dependencies;
+
     fn prepare(tree: &Tree, _sentence: &Sentence, _preparer: &Preparer) -> Result<Self, Underivable> {
         match tree {
             Tree::Dependency(tree) => Ok(tree.clone()),

@@ -5,12 +5,12 @@
 
 use crate::error::{Code, Error, Result};
 use crate::sentence::Str;
+use crate::tree::Entry;
 use crate::tree::{
     ConstituentTree, DependencyTree, HeadRules, PseudoProjective, PunctuationTags, Tree, binarize_tree,
     collapse_same, collapse_unary, deprojectivize, expand_unary, lower_punctuation, name_root, projectivize,
     raise_punctuation, remove_traces, resolve_traces, strip_functions, unbinarize_tree,
 };
-use crate::treebank::Entry;
 
 /// One transform with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -59,18 +59,9 @@ pub use tigerxml::{TigerReader, TigerWriter};
 pub use tokens::{TokensReader, TokensWriter, tokenize};
 
 use crate::error::{Code, Error, Result};
-use crate::sentence::{Sentence, Str};
-use crate::tree::Tree;
+use crate::sentence::Str;
+pub use crate::tree::Entry;
 use sniff::{Sniffed, sniff};
-
-/// One sentence of a treebank, with its tree if it has one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
-    /// The words.
-    pub sentence: Sentence,
-    /// The annotation.
-    pub tree: Option<Tree>,
-}
 
 /// A streaming reader. After an error it goes on with the next sentence; after an I/O error it ends.
 pub trait Reader: Iterator<Item = Result<Entry>> {

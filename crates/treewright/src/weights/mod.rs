@@ -11,6 +11,8 @@ pub(crate) mod kernel;
 
 use std::sync::Arc;
 
+use crate::map::WordSource;
+
 use kernel::Lists;
 
 /// Features of a bucket.
@@ -28,18 +30,6 @@ const MOST_PAIRS: usize = (1 << COUNT_BITS) - 1;
 /// So full is the table, in percent: so little that one in sixty buckets is full, and what is not in it may be in the next,
 /// which was not fetched. (At 62 in hundred these are one in eight, and parsing takes a sixth longer.)
 const FULL: usize = 40;
-
-/// The numbers: owned after training, or a view of a mapped file.
-pub trait WordSource: Send + Sync + std::fmt::Debug {
-    /// All words.
-    fn words(&self) -> &[u32];
-}
-
-impl WordSource for Vec<u32> {
-    fn words(&self) -> &[u32] {
-        self
-    }
-}
 
 /// What leads to a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

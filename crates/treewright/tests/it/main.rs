@@ -2,6 +2,7 @@
 
 mod model_files;
 mod pipeline;
+mod rooms;
 mod scorers;
 mod training;
 mod tree_samples;

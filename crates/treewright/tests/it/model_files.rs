@@ -1,13 +1,15 @@
 //! What happens to model files that are damaged, old, or made by somebody else.
 
 use serde_json::Value;
+use treewright::config::{TrainConfig, Update};
 use treewright::model::Model;
-use treewright::parser::{Parser, TreeKind};
+use treewright::model::Parser;
 use treewright::pipeline::{PartKind, Pipeline};
+use treewright::registry::SystemTag;
 use treewright::segment::{SegmentConfig, SegmentOptions, Segmenter};
-use treewright::system::SystemTag;
 use treewright::tag::{TagConfig, Tagger};
-use treewright::train::{TrainConfig, Update, train};
+use treewright::train::train;
+use treewright::tree::TreeKind;
 use treewright::treebank::Entry;
 use treewright::{Result, Sentence};
 
@@ -156,7 +158,7 @@ fn with_header(bytes: &[u8], header: &[u8]) -> Vec<u8> {
 /// Every value of a header is replaced by others, and the checksum made to fit. Each time the model is refused, or it
 /// parses; nothing panics or runs away. Returns how many were refused.
 fn attack(system: SystemTag) -> usize {
-    let file = match TreeKind::of(system) {
+    let file = match system.info().kind {
         TreeKind::Dependencies => "ud_english_ewt.conllu",
         TreeKind::Constituents => "gum.mrg",
     };

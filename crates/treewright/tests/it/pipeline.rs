@@ -1,13 +1,15 @@
 //! Raw text to trees through one model file, and what happens to damaged ones.
 
-use treewright::close_calls::Prices;
+use treewright::config::{TrainConfig, Update};
 use treewright::lemma::{LemmaConfig, Lemmatiser};
 use treewright::model::Model;
-use treewright::parser::{Parser, TreeKind};
+use treewright::model::Parser;
 use treewright::pipeline::{PartKind, Pipeline, Tagging};
 use treewright::segment::{SegmentConfig, SegmentOptions, Segmenter};
 use treewright::tag::{TagConfig, Tagger};
-use treewright::train::{TrainConfig, Update, train};
+use treewright::train::Prices;
+use treewright::train::train;
+use treewright::tree::TreeKind;
 use treewright::treebank::{self, Entry, Format, ReadOptions};
 use treewright::{Code, Sentence, Tree};
 
@@ -24,7 +26,7 @@ fn parser(file: &str, system: &str) -> (PartKind, Vec<u8>) {
     let model = train(&config, &sample(file), &[], None, &mut ()).expect("trainable");
     let mut bytes = Vec::new();
     model.save(&mut bytes).expect("memory");
-    (PartKind::Parser(TreeKind::of(config.system)), bytes)
+    (PartKind::Parser(config.system.info().kind), bytes)
 }
 
 fn tagger(entries: &[Entry]) -> (PartKind, Vec<u8>) {
@@ -266,7 +268,7 @@ fn close_calls_go_the_other_way_where_the_parser_gains_enough() {
         assert_eq!(parser.parse_k_best(&of_cheap), by_cheap);
         let is_changed = of_cheap != of_first;
         changed += usize::from(is_changed);
-        let score = |trees: &[treewright::parser::ScoredTree]| trees.first().map(|tree| tree.score);
+        let score = |trees: &[treewright::model::ScoredTree]| trees.first().map(|tree| tree.score);
         assert_eq!(score(&by_cheap) > score(&by_first), is_changed, "{of_first:?} {of_cheap:?}");
     }
     assert!(changed > 0, "no sentence had a close call worth a change");

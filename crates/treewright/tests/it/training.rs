@@ -1,10 +1,11 @@
 //! Training, model files and parsing, end to end on the samples.
 
+use treewright::config::{TrainConfig, Update};
 use treewright::model::Model;
-use treewright::oracle::OracleKind;
-use treewright::parser::{Parser, Search};
-use treewright::system::SystemTag;
-use treewright::train::{Checkpoint, EpochReport, Log, TrainConfig, Update, train};
+use treewright::model::{Parser, Search};
+use treewright::registry::OracleKind;
+use treewright::registry::SystemTag;
+use treewright::train::{Checkpoint, EpochReport, Log, train};
 use treewright::tree::Tree;
 use treewright::treebank::{self, Entry, ReadOptions};
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use treewright::oracle::OracleKind;
-use treewright::system::{Registered, SystemOptions, SystemTag, TransitionSystem};
+use treewright::registry::OracleKind;
+use treewright::registry::{Registered, SystemTag};
+use treewright::system::{SystemOptions, TransitionSystem};
 use treewright::systems::{
     Labels, arc_eager, arc_hybrid, arc_hybrid_swap, arc_standard_swap, in_order, sr_gap, top_down,
 };
@@ -56,8 +57,7 @@ pub(super) fn answer(args: &OracleArgs, kind: OracleKind, query: &Query) -> Resu
         }
         SystemTag::ArcEager => dependencies(kind, query, arc_eager::ArcEager::with_labels),
         tag => {
-            let format = if tag.name().starts_with("sr-") { Format::Discbracket } else { Format::Ptb };
-            let (entry, tree, _) = constituents(args, query, format)?;
+            let (entry, tree, _) = constituents(args, query, tag.info().format())?;
             tag.visit(FromGold { kind, query, entry: &entry, tree: &tree })
         }
     }
@@ -71,7 +71,7 @@ struct FromGold<'a> {
     tree: &'a ConstituentTree,
 }
 
-impl treewright::system::SystemVisitor for FromGold<'_> {
+impl treewright::registry::SystemVisitor for FromGold<'_> {
     type Output = Result<Answer, String>;
 
     fn visit<S: Registered>(self) -> Self::Output {

@@ -1,7 +1,7 @@
 //! What `treewright parse` says about its input on stderr, once, at the end.
 
-use treewright::language::KnownWords;
-use treewright::tagset::UnknownTags;
+use treewright::pipeline::KnownWords;
+use treewright::pipeline::UnknownTags;
 
 use crate::io::say;
 

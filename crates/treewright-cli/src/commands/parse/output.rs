@@ -3,8 +3,9 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use treewright::parser::{Parser, TreeKind};
+use treewright::model::Parser;
 use treewright::pipeline::{Analyser, PartKind, Pipeline};
+use treewright::tree::TreeKind;
 use treewright::treebank::{self, Entry, Format, WriteOptions, Writer};
 use treewright::{Error, Result, draw};
 
@@ -43,11 +44,7 @@ impl Trees {
 
 /// What a model's trees are written as unless the user says otherwise.
 fn default_format(parser: Option<&Parser>) -> Format {
-    match parser.map(|parser| parser.info().system.name()) {
-        Some(name) if name.starts_with("sr-") => Format::Discbracket,
-        Some(name) if !name.starts_with("arc-") => Format::Ptb,
-        _ => Format::Conllu,
-    }
+    parser.map_or(Format::Conllu, |parser| parser.info().system.info().format())
 }
 
 /// Refuses an output in which the trees would be lost or could not be written, before anything is parsed.

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use treewright::oracle::OracleKind;
-use treewright::parser::TreeKind;
-use treewright::system::SystemTag;
-use treewright::train::{Choice, Recipe, TextPart, TrainConfig, Update};
+use treewright::config::{TrainConfig, Update};
+use treewright::registry::OracleKind;
+use treewright::registry::SystemTag;
+use treewright::train::{Choice, Recipe, TextPart};
+use treewright::tree::TreeKind;
 use treewright::word_classes::WordVectors;
 use treewright::{Code, Error, Result};
 
@@ -300,7 +301,8 @@ impl TrainArgs {
         );
         config.jobs = self.jobs.map_or_else(jobs::cores, |jobs| jobs.threads(self.read.quiet));
         // What a recipe says about crossing arcs is for its own system.
-        if self.pseudo_projective.is_none() && self.config.is_none() && !config.is_projective() {
+        if self.pseudo_projective.is_none() && self.config.is_none() && !config.system.info().is_projective()
+        {
             config.pseudo_projective = String::new();
         }
         // A beam of one has nothing to compare: learn step by step, unless told otherwise.
@@ -352,7 +354,8 @@ impl TrainArgs {
                 );
             }
         } else {
-            let follows_gold = config.oracle == OracleKind::Static || !config.has_dynamic_oracle();
+            let follows_gold =
+                config.oracle == OracleKind::Static || !config.system.info().has_dynamic_oracle;
             if self.explore.is_some_and(|p| p > 0.0) && follows_gold {
                 return refuse(
                     "--explore",
@@ -364,15 +367,15 @@ impl TrainArgs {
                 return refuse("--explore-after", "without exploration: leave it out, or give --explore too");
             }
         }
-        if self.pseudo_projective.is_some() && !config.is_projective() {
-            let why = match TreeKind::of(config.system) {
+        if self.pseudo_projective.is_some() && !config.system.info().is_projective() {
+            let why = match config.system.info().kind {
                 TreeKind::Constituents => "on constituents",
                 TreeKind::Dependencies => "where the system itself builds crossing arcs",
             };
             let why = format!("{why} ({system}): leave it out, or use --system arc-hybrid");
             return refuse("--pseudo-projective", &why);
         }
-        if !config.is_binary() {
+        if !config.system.info().is_binary {
             let flags = [
                 ("--head-rules", self.head_rules.is_some()),
                 ("--markov-order", self.markov_order.is_some()),
@@ -384,7 +387,7 @@ impl TrainArgs {
                 return refuse(flag, &why);
             }
         }
-        if self.several_roots && TreeKind::of(config.system) == TreeKind::Constituents {
+        if self.several_roots && config.system.info().kind == TreeKind::Constituents {
             return refuse("--several-roots", &format!("on constituents ({system}): leave it out"));
         }
         Ok(())

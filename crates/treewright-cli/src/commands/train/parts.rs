@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use treewright::config::TrainConfig;
 use treewright::lemma::{self, LemmaConfig, Lemmatiser};
 use treewright::pipeline::PartKind;
 use treewright::segment::{SegmentConfig, Segmenter};
 use treewright::tag::{self, TagConfig, Tagger};
-use treewright::train::TrainConfig;
 use treewright::treebank::Entry;
 use treewright::word_classes::WordVectors;
 use treewright::{Result, Sentence, Str, Token};

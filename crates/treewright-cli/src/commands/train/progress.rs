@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use treewright::close_calls::Prices;
+use treewright::config::TrainConfig;
 use treewright::eval::plot::{Plot, Series};
-use treewright::parser::TreeKind;
-use treewright::train::{Checkpoint, EpochReport, Log, TrainConfig};
+use treewright::train::Prices;
+use treewright::train::{Checkpoint, EpochReport, Log};
+use treewright::tree::TreeKind;
 use treewright::{Error, Result};
 
 use super::write_file;
@@ -80,7 +81,7 @@ impl Progress {
             output: output.to_owned(),
             lines,
             reports: Vec::new(),
-            kind: TreeKind::of(config.system),
+            kind: config.system.info().kind,
             epochs: config.epochs,
             started: Instant::now(),
             plan,

@@ -21,8 +21,9 @@ use std::sync::Arc;
 use crate::forest::{Forest, Kind};
 use crate::ids::{ActionId, LabelId, NodeId};
 use crate::oracle::Oracle;
-use crate::system::{ActionSet, TransitionSystem, Underivable};
+use crate::system::{ActionSet, TransitionSystem};
 use crate::systems::sr_gap::{Action, Last, SrGap, State};
+use crate::tree::Underivable;
 use crate::tree::{BinaryTree, Child, ConstituentTree};
 
 /// The gold tree as the oracle needs it: nodes of several words in post-order, the root last.

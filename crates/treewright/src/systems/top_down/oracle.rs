@@ -3,10 +3,11 @@
 use crate::forest::Forest;
 use crate::ids::{ActionId, LabelId};
 use crate::oracle::{Cheapest, Oracle};
-use crate::system::{ActionSet, TransitionSystem, Underivable};
+use crate::system::{ActionSet, TransitionSystem};
 use crate::systems::gold;
 use crate::systems::top_down::{Action, State, TopDown};
 use crate::tree::ConstituentTree;
+use crate::tree::Underivable;
 
 /// The exact dynamic oracle: a dynamic programme over the openings, kept up to date step by step.
 ///

@@ -17,20 +17,26 @@
 //! Before version 5 the fields of the linear scorer stood in the header itself. In versions 2 and 3 the checksum covers
 //! only header and weights; version 2 has no single weights in buckets.
 
+mod parser;
+pub(crate) mod part_table;
+
+pub(crate) use parser::{ParseSentence, TypedWorker};
+pub use parser::{Parser, ScoredTree, Search, Worker};
+use part_table::PartEntry;
+pub use part_table::PartKind;
+
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::TrainConfig;
 use crate::error::{Code, Error, Result};
 use crate::features::{TemplateSet, Vocabulary};
-use crate::map::{Bytes, Stretch};
-use crate::parser::{ParseSentence, TypedWorker};
-use crate::pipeline::Pipeline;
-use crate::score::{Frozen, FrozenWeights, WordSource};
-use crate::system::{Registered, SystemTag, SystemVisitor};
-use crate::train::TrainConfig;
+use crate::map::{Bytes, Stretch, WordSource};
+use crate::registry::{Registered, SystemTag, SystemVisitor};
+use crate::score::{Frozen, FrozenWeights};
 
 pub(crate) const MAGIC: &[u8; 8] = b"TREEWRT\n";
 const VERSION: u32 = 5;
@@ -242,9 +248,18 @@ impl Model {
     /// # Errors
     /// When the file cannot be read or is not a whole model of this version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let parser = Pipeline::open(path.as_ref())?.analyser(None)?.parser;
-        let none = || Error::new(Code::BadModel, 0, 0, "there is no parser in this model");
-        parser.map(|parser| parser.model).ok_or_else(|| none().in_file(&path.as_ref().display().to_string()))
+        let open = || -> Result<Self> {
+            let file = Stretch::all_of(Bytes::open(path.as_ref())?);
+            if !file.get().starts_with(part_table::MAGIC) {
+                return Self::from_stretch(&file);
+            }
+            let is_parser = |part: &PartEntry| matches!(part.kind, PartKind::Parser(_));
+            let parser = part_table::read(file.get())?.into_iter().find(is_parser);
+            let none = || Error::new(Code::BadModel, 0, 0, "there is no parser in this model");
+            let range = parser.ok_or_else(none)?.range;
+            Self::from_stretch(&Stretch { bytes: file.bytes.clone(), range })
+        };
+        open().map_err(|error| error.in_file(&path.as_ref().display().to_string()))
     }
 
     /// Reads a model from memory; it is copied.

@@ -5,10 +5,10 @@ use std::path::Path;
 use crate::decode::{Beam, BeamSearch, Decoder, Greedy, Parse};
 use crate::error::Result;
 use crate::model::{Model, ModelInfo, TypedModel};
+use crate::registry::Registered;
 use crate::score::Frozen;
 use crate::sentence::Sentence;
-use crate::system::{Registered, SystemTag};
-use crate::tree::{ParserTree, PseudoProjective, Tree, deprojectivize};
+use crate::tree::{ParserTree, PseudoProjective, Tree, TreeKind, deprojectivize};
 
 /// How to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,31 +27,6 @@ impl Search {
     /// What `keep` is unless something else is asked for: two thirds of the time, for a tenth of a point of accuracy in
     /// most models (docs/log/2026-11.md).
     pub const KEEP: usize = 95;
-}
-
-/// What a parser builds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TreeKind {
-    /// Dependency trees.
-    Dependencies,
-    /// Constituent trees.
-    Constituents,
-}
-
-impl TreeKind {
-    /// What a system builds.
-    pub fn of(system: SystemTag) -> Self {
-        if system.name().starts_with("arc-") { TreeKind::Dependencies } else { TreeKind::Constituents }
-    }
-}
-
-impl std::fmt::Display for TreeKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            TreeKind::Dependencies => "dependencies",
-            TreeKind::Constituents => "constituents",
-        })
-    }
 }
 
 /// A tree with the score of its derivation.
@@ -81,7 +56,7 @@ impl ScoredTree {
 /// A trained parser: immutable, shared between threads. Scratch memory belongs to its workers.
 ///
 /// ```no_run
-/// use treewright::{Sentence, parser::Parser};
+/// use treewright::{Sentence, model::Parser};
 ///
 /// let parser = Parser::open("en.model")?;
 /// let sentence = Sentence::from_tagged([("The", "DT"), ("public", "NN"), ("waits", "VBZ"), (".", ".")]);
@@ -114,7 +89,7 @@ impl Parser {
 
     /// What it builds.
     pub fn kind(&self) -> TreeKind {
-        TreeKind::of(self.info().system)
+        self.info().system.info().kind
     }
 
     /// The search the model was trained with.

@@ -1,30 +1,34 @@
 //! From raw text to trees: a segmenter, taggers and parsers in one model file, each usable on its own.
 //!
-//! `part_table.rs` has the layout of the file.
+//! `model/part_table.rs` has the layout of the file.
 //!
 //! A tagger belongs to the parsers and the lemmatiser after it, up to the next tagger: parsers of one file may want
 //! different tags. A file with a lone parser, as training writes it, is a pipeline of one part. Parts are read when they
 //! are asked for.
 
+mod language;
+mod rerank;
+mod tagset;
+
+pub use crate::model::PartKind;
+pub use language::KnownWords;
+pub use tagset::UnknownTags;
+
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::close_calls;
 use crate::error::{Code, Error, Result};
 use crate::features::Vocabulary;
-use crate::language::{self, KnownWords};
 use crate::lemma::{Lemmatiser, LemmatiserWorker};
 use crate::map::{Bytes, Stretch};
-use crate::model::{self, Model};
-use crate::parser::{Parser, ScoredTree, Search, TreeKind, Worker};
-use crate::part_table::{self, PartEntry};
+use crate::model::part_table::{self, PartEntry};
+use crate::model::{self, Model, Parser, ScoredTree, Search, Worker};
 use crate::segment::{SegmentOptions, Segmenter, penn_escape, penn_unescape};
 use crate::sentence::{Sentence, Str};
 use crate::tag::{Tagger, TaggerWorker};
-use crate::tagset::{Fit, UnknownTags};
-use crate::tree::Tree;
-use crate::treebank::Entry;
+use crate::tree::{Entry, Tree, TreeKind};
+use tagset::Fit;
 
 /// Does this file look like a model, gzipped or not? One that cannot be read does not.
 pub fn is_model(path: impl AsRef<Path>) -> bool {
@@ -41,40 +45,6 @@ pub fn is_model(path: impl AsRef<Path>) -> bool {
     first_bytes().is_ok_and(|first| first == *part_table::MAGIC || first == *model::MAGIC)
 }
 
-/// What a part of a pipeline is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PartKind {
-    /// Text to sentences and tokens.
-    Segmenter,
-    /// Tokens to tags.
-    Tagger,
-    /// Tokens and tags to trees.
-    Parser(TreeKind),
-    /// Tokens and tags to lemmas.
-    Lemmatiser,
-}
-
-impl PartKind {
-    const ALL: [PartKind; 5] = [
-        PartKind::Segmenter,
-        PartKind::Tagger,
-        PartKind::Parser(TreeKind::Dependencies),
-        PartKind::Parser(TreeKind::Constituents),
-        PartKind::Lemmatiser,
-    ];
-}
-
-impl std::fmt::Display for PartKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            PartKind::Segmenter => f.pad("segmenter"),
-            PartKind::Tagger => f.pad("tagger"),
-            PartKind::Parser(kind) => f.pad(&format!("parser ({kind})")),
-            PartKind::Lemmatiser => f.pad("lemmatiser"),
-        }
-    }
-}
-
 /// A model file with its parts.
 #[derive(Clone, Debug)]
 pub struct Pipeline {
@@ -87,7 +57,7 @@ pub struct Pipeline {
 struct Part {
     kind: PartKind,
     bytes: Stretch,
-    /// What a parser has to gain for each step of the tagger's score (`close_calls.rs`); 0: it is not asked.
+    /// What a parser has to gain for each step of the tagger's score (`rerank.rs`); 0: it is not asked.
     close_calls: u32,
 }
 
@@ -134,7 +104,7 @@ impl Pipeline {
         let bytes = file.get();
         if bytes.starts_with(model::MAGIC) {
             // What it builds is in the header; a damaged one is found out when the part is asked for.
-            let kind = Model::from_stretch(&file).map(|model| TreeKind::of(model.info().system))?;
+            let kind = Model::from_stretch(&file).map(|model| model.info().system.info().kind)?;
             return Ok(Pipeline {
                 name: name.to_owned(),
                 parts: vec![Part::new(PartKind::Parser(kind), file)],
@@ -143,12 +113,12 @@ impl Pipeline {
         if !bytes.starts_with(part_table::MAGIC) {
             return Err(bad("this is not a treewright model"));
         }
-        let part = |PartEntry { kind, close_calls, range }| {
-            let kind = PartKind::ALL.get(kind as usize);
-            let kind = *kind.ok_or_else(|| bad("a part is of an unknown kind"))?;
-            Ok(Part { kind, bytes: Stretch { bytes: file.bytes.clone(), range }, close_calls })
+        let part = |PartEntry { kind, close_calls, range }| Part {
+            kind,
+            bytes: Stretch { bytes: file.bytes.clone(), range },
+            close_calls,
         };
-        let parts = part_table::read(bytes)?.into_iter().map(part).collect::<Result<Vec<Part>>>()?;
+        let parts = part_table::read(bytes)?.into_iter().map(part).collect();
         Ok(Pipeline { name: name.to_owned(), parts })
     }
 
@@ -202,12 +172,8 @@ impl Pipeline {
     /// # Errors
     /// When the output fails.
     pub fn save(&self, out: &mut dyn Write) -> Result<()> {
-        let number =
-            |kind| PartKind::ALL.iter().position(|other| *other == kind).expect("every kind is there");
-        let entry = |part: &Part| (number(part.kind) as u32, part.close_calls);
-        let entries = self.parts.iter().map(entry).zip(self.parts.iter().map(|part| part.bytes.get()));
-        let parts: Vec<(u32, u32, &[u8])> =
-            entries.map(|((kind, close_calls), bytes)| (kind, close_calls, bytes)).collect();
+        let parts: Vec<_> =
+            self.parts.iter().map(|part| (part.kind, part.close_calls, part.bytes.get())).collect();
         part_table::write(&parts, out)
     }
 
@@ -319,7 +285,7 @@ pub struct Analyser {
 /// When the tagger is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tagging {
-    /// For sentences without tags, and for those whose tags are not the model's ([`crate::tagset`]).
+    /// For sentences without tags, and for those whose tags are not the model's (`tagset.rs`).
     #[default]
     Missing,
     /// For sentences without tags alone: whatever tags there are, the parser believes them.
@@ -490,7 +456,7 @@ impl AnalyserWorker<'_> {
     fn decide_close_calls(&mut self, sentence: &mut Sentence, is_tagged: bool) -> Option<Vec<ScoredTree>> {
         match (&mut self.parser, &mut self.tagger) {
             (Some(parser), Some(tagger)) if is_tagged && self.close_calls > 0 => {
-                Some(close_calls::parse(tagger, parser, sentence, self.close_calls))
+                Some(rerank::parse(tagger, parser, sentence, self.close_calls))
             }
             _ => None,
         }

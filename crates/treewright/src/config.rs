@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Error, Result};
 use crate::features::{TemplateSet, shipped, shipped_names};
-use crate::oracle::OracleKind;
-use crate::system::{Registered, SystemOptions, SystemTag, SystemVisitor};
-use crate::tree::{ParserTree, Preparation, PseudoProjective};
+use crate::registry::{OracleKind, SystemTag};
+use crate::system::SystemOptions;
+use crate::tree::{Preparation, PseudoProjective};
 use crate::word_classes::WordClasses;
 
 /// Which states training learns from, and how.
@@ -114,7 +114,7 @@ impl TrainConfig {
             () if !self.min_weight.is_finite() || self.min_weight < 0.0 => {
                 complain("min-weight must be a number that is not negative")
             }
-            () if !self.pseudo_projective.is_empty() && !self.is_projective() => {
+            () if !self.pseudo_projective.is_empty() && !self.system.info().is_projective() => {
                 complain("pseudo-projective is for the projective systems, arc-hybrid and arc-eager")
             }
             () => self.templates().and(self.pseudo_projective()).map(|_| ()),
@@ -124,35 +124,6 @@ impl TrainConfig {
     /// Is training global, with whole derivations in a beam? Then no oracle is asked and nothing is explored.
     pub fn is_global(&self) -> bool {
         self.update != Update::Local
-    }
-
-    /// Does the system build projective dependencies only?
-    pub fn is_projective(&self) -> bool {
-        matches!(self.system, SystemTag::ArcHybrid | SystemTag::ArcEager)
-    }
-
-    /// Does the system build binary trees, for which head rules and the order of temporary symbols matter?
-    pub fn is_binary(&self) -> bool {
-        struct IsBinary;
-        impl SystemVisitor for IsBinary {
-            type Output = bool;
-            fn visit<S: Registered>(self) -> bool {
-                <S::Tree as ParserTree>::IS_BINARY
-            }
-        }
-        self.system.visit(IsBinary)
-    }
-
-    /// Is there a dynamic oracle for the system?
-    pub fn has_dynamic_oracle(&self) -> bool {
-        struct HasDynamic;
-        impl SystemVisitor for HasDynamic {
-            type Output = bool;
-            fn visit<S: Registered>(self) -> bool {
-                S::HAS_DYNAMIC
-            }
-        }
-        self.system.visit(HasDynamic)
     }
 
     /// Settings from TOML; what is not named has its default.
@@ -181,21 +152,13 @@ impl TrainConfig {
         if !self.templates.is_empty() {
             return TemplateSet::parse(&self.templates);
         }
-        let name = if self.features.is_empty() { self.default_features() } else { self.features.as_str() };
+        let name =
+            if self.features.is_empty() { self.system.info().features } else { self.features.as_str() };
         shipped(name).ok_or_else(|| {
             let message =
                 format!("there is no feature set {name:?}; there are {}", shipped_names().join(", "));
             Error::new(Code::BadTraining, 0, 0, message)
         })
-    }
-
-    fn default_features(&self) -> &'static str {
-        match self.system.name() {
-            "top-down" => "top-down",
-            "in-order" => "in-order",
-            name if name.starts_with("arc-") => "dependency",
-            _ => "spans",
-        }
     }
 
     /// The encoding of non-projective arcs, if there is one.
@@ -253,13 +216,5 @@ mod tests {
         check("min-weight = nan", 0, 0);
         check("system = \"in-order\"\npseudo-projective = \"head\"", 0, 0);
         check("system = \"arc-hybrid-swap\"\npseudo-projective = \"head\"", 0, 0);
-    }
-
-    #[test]
-    fn systems_are_told_apart() {
-        let of = |system| TrainConfig { system, ..TrainConfig::default() };
-        assert!(of(SystemTag::SrGap).is_binary() && of(SystemTag::BottomUp).is_binary());
-        assert!(!of(SystemTag::InOrder).is_binary() && !of(SystemTag::ArcHybrid).is_binary());
-        assert!(of(SystemTag::ArcEager).is_projective() && !of(SystemTag::ArcHybridSwap).is_projective());
     }
 }

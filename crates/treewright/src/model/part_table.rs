@@ -15,6 +15,7 @@ use std::io::Write;
 use std::ops::Range;
 
 use crate::error::{Code, Error, Result};
+use crate::tree::TreeKind;
 
 pub(crate) const MAGIC: &[u8; 8] = b"TREEWPL\n";
 const VERSION: u32 = 2;
@@ -25,11 +26,45 @@ const ALIGNMENT: usize = 64;
 /// No file has more parts; a larger number is damage.
 const MAX_PARTS: usize = 64;
 
+/// What a part of a pipeline is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartKind {
+    /// Text to sentences and tokens.
+    Segmenter,
+    /// Tokens to tags.
+    Tagger,
+    /// Tokens and tags to trees.
+    Parser(TreeKind),
+    /// Tokens and tags to lemmas.
+    Lemmatiser,
+}
+
+impl PartKind {
+    const ALL: [PartKind; 5] = [
+        PartKind::Segmenter,
+        PartKind::Tagger,
+        PartKind::Parser(TreeKind::Dependencies),
+        PartKind::Parser(TreeKind::Constituents),
+        PartKind::Lemmatiser,
+    ];
+}
+
+impl std::fmt::Display for PartKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            PartKind::Segmenter => f.pad("segmenter"),
+            PartKind::Tagger => f.pad("tagger"),
+            PartKind::Parser(kind) => f.pad(&format!("parser ({kind})")),
+            PartKind::Lemmatiser => f.pad("lemmatiser"),
+        }
+    }
+}
+
 /// One part of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PartEntry {
-    /// The number of its kind.
-    pub(crate) kind: u32,
+    /// What it is.
+    pub(crate) kind: PartKind,
     /// The price of close calls.
     pub(crate) close_calls: u32,
     /// Where it lies.
@@ -68,7 +103,9 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Vec<PartEntry>> {
         let (start, length) = (long(at + 8)?, long(at + 16)?);
         let end = start.checked_add(length).filter(|&end| end <= bytes.len() as u64).ok_or_else(short)?;
         let range = start as usize..end as usize;
-        Ok(PartEntry { kind: number(at)?, close_calls: number(at + 4)?, range })
+        let kind = PartKind::ALL.get(number(at)? as usize);
+        let kind = *kind.ok_or_else(|| bad("a part is of an unknown kind"))?;
+        Ok(PartEntry { kind, close_calls: number(at + 4)?, range })
     };
     if version == OLD_VERSION {
         return (0..n_parts).map(entry).collect();
@@ -98,7 +135,7 @@ const OLD_VERSION: u32 = 1;
 ///
 /// # Errors
 /// When the output fails.
-pub(crate) fn write(parts: &[(u32, u32, &[u8])], out: &mut dyn Write) -> Result<()> {
+pub(crate) fn write(parts: &[(PartKind, u32, &[u8])], out: &mut dyn Write) -> Result<()> {
     let mut table = Vec::with_capacity(PREFIX + parts.len() * ENTRY);
     table.extend(MAGIC);
     table.extend(VERSION.to_le_bytes());
@@ -108,7 +145,8 @@ pub(crate) fn write(parts: &[(u32, u32, &[u8])], out: &mut dyn Write) -> Result<
     for (kind, close_calls, bytes) in parts {
         let start = end.next_multiple_of(ALIGNMENT);
         end = start + bytes.len();
-        table.extend(kind.to_le_bytes());
+        let number = PartKind::ALL.iter().position(|other| other == kind).expect("every kind is there");
+        table.extend((number as u32).to_le_bytes());
         table.extend(close_calls.to_le_bytes());
         table.extend((start as u64).to_le_bytes());
         table.extend((bytes.len() as u64).to_le_bytes());
@@ -129,7 +167,11 @@ pub(crate) fn write(parts: &[(u32, u32, &[u8])], out: &mut dyn Write) -> Result<
 mod tests {
     use super::*;
 
-    fn file(parts: &[(u32, u32, &[u8])]) -> Vec<u8> {
+    const SEGMENTER: PartKind = PartKind::Segmenter;
+    const TAGGER: PartKind = PartKind::Tagger;
+    const PARSER: PartKind = PartKind::Parser(TreeKind::Constituents);
+
+    fn file(parts: &[(PartKind, u32, &[u8])]) -> Vec<u8> {
         let mut bytes = Vec::new();
         write(parts, &mut bytes).expect("memory");
         bytes
@@ -137,7 +179,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        for parts in [&[][..], &[(1, 0, &b"tagger"[..]), (3, 20, b"parser"), (0, 0, b"")]] {
+        for parts in [&[][..], &[(TAGGER, 0, &b"tagger"[..]), (PARSER, 20, b"parser"), (SEGMENTER, 0, b"")]] {
             let bytes = file(parts);
             let read = read(&bytes).expect("what was written");
             let again: Vec<_> =
@@ -148,7 +190,7 @@ mod tests {
 
     #[test]
     fn every_change_outside_the_parts_is_found() {
-        let bytes = file(&[(1, 0, b"one part"), (2, 7, b"another"), (3, 0, b"a third")]);
+        let bytes = file(&[(TAGGER, 0, b"one part"), (SEGMENTER, 7, b"another"), (PARSER, 0, b"a third")]);
         let parts = read(&bytes).expect("what was written");
         let outside = (0..bytes.len()).filter(|at| !parts.iter().any(|part| part.range.contains(at)));
         for at in outside {

@@ -1,0 +1,387 @@
+//! The registry of all systems: tags, names, oracles; and what is chosen by name at run time.
+
+use serde::Serialize;
+
+use crate::forest::Forest;
+use crate::ids::ActionId;
+use crate::oracle::{Oracle, StaticOracle};
+use crate::system::{ActionSet, TransitionSystem};
+use crate::systems;
+use crate::tree::{ParserTree, TreeKind, Underivable};
+use crate::treebank::Format;
+
+/// A system of the registry, with its oracles: what `SystemTag::visit` hands to its visitor.
+pub trait Registered: TransitionSystem {
+    /// Its entry.
+    const TAG: SystemTag;
+    /// The name of the feature templates it is scored by unless others are asked for.
+    const FEATURES: &'static str;
+    /// Can it build crossing arcs, or discontinuous constituents?
+    const IS_CROSSING: bool;
+    /// Is there an exact dynamic oracle? If not, `Dynamic` is the static one.
+    const HAS_DYNAMIC: bool;
+    /// Is there an oracle with the loss as its paper prints it? If not, `Paper` is the static one.
+    const HAS_PAPER: bool;
+    /// The exact dynamic oracle.
+    type Dynamic: Oracle<Self>;
+    /// The dynamic oracle as printed, where the printed loss is not exact.
+    type Paper: Oracle<Self>;
+}
+
+/// Something to be done with a system whose type is known only at run time: `tag.visit(visitor)` calls `visit` with
+/// the type that the tag stands for.
+pub trait SystemVisitor {
+    /// What comes out.
+    type Output;
+
+    /// The thing to be done.
+    fn visit<S: Registered>(self) -> Self::Output;
+}
+
+/// What a system is like, for those who know only its tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SystemInfo {
+    /// What it builds.
+    pub kind: TreeKind,
+    /// Can it build crossing arcs, or discontinuous constituents?
+    pub is_crossing: bool,
+    /// Does it build binary trees, for which head rules and the order of temporary symbols matter?
+    pub is_binary: bool,
+    /// Is there an exact dynamic oracle?
+    pub has_dynamic_oracle: bool,
+    /// The name of the feature templates it is scored by unless others are asked for.
+    pub features: &'static str,
+}
+
+impl SystemInfo {
+    fn of<S: Registered>() -> Self {
+        SystemInfo {
+            kind: S::Tree::KIND,
+            is_crossing: S::IS_CROSSING,
+            is_binary: S::Tree::IS_BINARY,
+            has_dynamic_oracle: S::HAS_DYNAMIC,
+            features: S::FEATURES,
+        }
+    }
+
+    /// Does it build projective dependencies only?
+    pub fn is_projective(&self) -> bool {
+        self.kind == TreeKind::Dependencies && !self.is_crossing
+    }
+
+    /// How its trees are scored.
+    pub fn metric(&self) -> &'static str {
+        match self.kind {
+            TreeKind::Dependencies => "LAS",
+            TreeKind::Constituents => "F1",
+        }
+    }
+
+    /// The format that its trees are written in unless another is asked for.
+    pub fn format(&self) -> Format {
+        match (self.kind, self.is_crossing) {
+            (TreeKind::Dependencies, _) => Format::Conllu,
+            (TreeKind::Constituents, true) => Format::Discbracket,
+            (TreeKind::Constituents, false) => Format::Ptb,
+        }
+    }
+}
+
+/// Every system: tag, command-line name, type, default features, whether it is `crossing` (builds crossing arcs or
+/// discontinuous constituents), and its dynamic and its paper's oracle where they exist.
+macro_rules! systems {
+    ($($(#[$doc:meta])* $tag:ident = $name:literal => $system:ty, features $features:literal, crossing $crossing:literal
+        $(, dynamic $dynamic:ty)? $(, paper $paper:ty)?;)*) => {
+        /// The transition systems by name.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, serde::Deserialize)]
+        pub enum SystemTag {
+            $($(#[$doc])* #[serde(rename = $name)] $tag,)*
+        }
+
+        impl SystemTag {
+            /// Every system, in the order of the registry.
+            pub const ALL: &[SystemTag] = &[$(SystemTag::$tag,)*];
+
+            /// The name on the command line and in model files.
+            pub fn name(self) -> &'static str {
+                match self { $(SystemTag::$tag => $name,)* }
+            }
+
+            /// Calls the visitor with the system's type.
+            pub fn visit<V: SystemVisitor>(self, visitor: V) -> V::Output {
+                match self { $(SystemTag::$tag => visitor.visit::<$system>(),)* }
+            }
+
+            /// What the system is like.
+            pub fn info(self) -> SystemInfo {
+                match self { $(SystemTag::$tag => SystemInfo::of::<$system>(),)* }
+            }
+        }
+
+        $(impl Registered for $system {
+            const TAG: SystemTag = SystemTag::$tag;
+            const FEATURES: &'static str = $features;
+            const IS_CROSSING: bool = $crossing;
+            const HAS_DYNAMIC: bool = given!($($dynamic)?);
+            const HAS_PAPER: bool = given!($($paper)?);
+            type Dynamic = oracle_or_static!($($dynamic)?);
+            type Paper = oracle_or_static!($($paper)?);
+        })*
+    };
+}
+
+macro_rules! given {
+    () => {
+        false
+    };
+    ($oracle:ty) => {
+        true
+    };
+}
+
+macro_rules! oracle_or_static {
+    () => {
+        StaticOracle
+    };
+    ($oracle:ty) => {
+        $oracle
+    };
+}
+
+systems! {
+    /// Constituents, continuous: a non-terminal is opened before its first child.
+    TopDown = "top-down" => systems::top_down::TopDown, features "top-down", crossing false,
+        dynamic systems::top_down::DynamicOracle, paper systems::paper::PaperOracle;
+    /// Constituents, continuous: a non-terminal is opened after its first child.
+    InOrder = "in-order" => systems::in_order::InOrder, features "in-order", crossing false,
+        dynamic systems::in_order::DynamicOracle, paper systems::paper::PaperOracle;
+    /// Constituents, continuous: binary trees from the bottom up.
+    BottomUp = "bottom-up" => systems::bottom_up::BottomUp, features "spans", crossing false;
+    /// Constituents, continuous: binary trees from the bottom up, in exactly 2n actions.
+    BottomUp2n = "bottom-up-2n" => systems::bottom_up_2n::BottomUp2n, features "spans", crossing false;
+    /// Constituents, discontinuous: reductions that pass over items of the stack.
+    SrGap = "sr-gap" => systems::sr_gap::SrGap, features "spans", crossing true,
+        dynamic systems::sr_gap::DynamicOracle;
+    /// Constituents, discontinuous: SR-GAP with compound gaps, in exactly 4n - 2 actions.
+    SrCgap = "sr-cgap" => systems::sr_cgap::SrCgap, features "spans", crossing true;
+    /// Constituents, discontinuous: words are put back on the buffer.
+    SrSwap = "sr-swap" => systems::sr_swap::SrSwap, features "spans", crossing true;
+    /// Constituents, discontinuous: SR-SWAP with compound swaps.
+    SrCswap = "sr-cswap" => systems::sr_cswap::SrCswap, features "spans", crossing true;
+    /// Dependencies, projective: a word's left dependents hang from the buffer, its right ones from the stack.
+    ArcHybrid = "arc-hybrid" => systems::arc_hybrid::ArcHybrid, features "dependency", crossing false,
+        dynamic systems::arc_hybrid::DynamicOracle;
+    /// Dependencies: arc-hybrid and SWAP, which reorders words. The dynamic oracle is static for SWAP.
+    ArcHybridSwap = "arc-hybrid-swap" => systems::arc_hybrid_swap::ArcHybridSwap, features "dependency", crossing true,
+        dynamic systems::arc_hybrid_swap::StaticDynamicOracle;
+    /// Dependencies: both heads and dependents wait on the stack, and SWAP reorders words.
+    ArcStandardSwap = "arc-standard-swap" => systems::arc_standard_swap::ArcStandardSwap, features "dependency", crossing true;
+    /// Dependencies, projective: right dependents are attached before they have dependents of their own.
+    ArcEager = "arc-eager" => systems::arc_eager::ArcEager, features "dependency", crossing false,
+        dynamic systems::arc_eager::DynamicOracle;
+}
+
+impl std::fmt::Display for SystemTag {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl std::str::FromStr for SystemTag {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        SystemTag::ALL.iter().copied().find(|tag| tag.name() == name).ok_or_else(|| {
+            let known: Vec<&str> = SystemTag::ALL.iter().map(|tag| tag.name()).collect();
+            format!("there is no system {name:?}; there are {}", known.join(", "))
+        })
+    }
+}
+
+/// The kinds of oracle a user can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OracleKind {
+    /// The gold derivation.
+    Static,
+    /// The exact dynamic oracle.
+    Dynamic,
+    /// The dynamic oracle as its paper prints it.
+    Paper,
+}
+
+impl OracleKind {
+    /// Every kind.
+    pub const ALL: &[OracleKind] = &[OracleKind::Static, OracleKind::Dynamic, OracleKind::Paper];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            OracleKind::Static => "static",
+            OracleKind::Dynamic => "dynamic",
+            OracleKind::Paper => "paper",
+        }
+    }
+
+    /// Does the system have an oracle of this kind?
+    pub fn exists_for<S: Registered>(self) -> bool {
+        match self {
+            OracleKind::Static => true,
+            OracleKind::Dynamic => S::HAS_DYNAMIC,
+            OracleKind::Paper => S::HAS_PAPER,
+        }
+    }
+}
+
+impl std::fmt::Display for OracleKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl std::str::FromStr for OracleKind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        OracleKind::ALL
+            .iter()
+            .copied()
+            .find(|kind| kind.name() == name)
+            .ok_or_else(|| format!("there is no oracle {name:?}; there are static, dynamic, paper"))
+    }
+}
+
+/// An oracle of a kind chosen at run time, so that trainers need no type parameter for it.
+#[derive(Debug)]
+pub enum AnyOracle<S: Registered> {
+    /// The gold derivation.
+    Static(StaticOracle),
+    /// The exact dynamic oracle.
+    Dynamic(S::Dynamic),
+    /// The dynamic oracle as printed.
+    Paper(S::Paper),
+}
+
+impl<S: Registered> Clone for AnyOracle<S> {
+    fn clone(&self) -> Self {
+        match self {
+            AnyOracle::Static(oracle) => AnyOracle::Static(oracle.clone()),
+            AnyOracle::Dynamic(oracle) => AnyOracle::Dynamic(oracle.clone()),
+            AnyOracle::Paper(oracle) => AnyOracle::Paper(oracle.clone()),
+        }
+    }
+}
+
+impl<S: Registered> AnyOracle<S> {
+    /// The oracle of this kind for one gold tree; a kind that the system lacks (`OracleKind::exists_for`) is the
+    /// static one.
+    ///
+    /// # Errors
+    /// When the system cannot derive the tree.
+    pub fn new(kind: OracleKind, system: &S, gold: &S::Tree) -> Result<Self, Underivable> {
+        Ok(match kind {
+            OracleKind::Dynamic if S::HAS_DYNAMIC => AnyOracle::Dynamic(S::Dynamic::for_gold(system, gold)?),
+            OracleKind::Paper if S::HAS_PAPER => AnyOracle::Paper(S::Paper::for_gold(system, gold)?),
+            _ => AnyOracle::Static(StaticOracle::for_gold(system, gold)?),
+        })
+    }
+}
+
+macro_rules! each {
+    ($any:expr, $oracle:ident => $call:expr) => {
+        match $any {
+            AnyOracle::Static($oracle) => $call,
+            AnyOracle::Dynamic($oracle) => $call,
+            AnyOracle::Paper($oracle) => $call,
+        }
+    };
+}
+
+impl<S: Registered> Oracle<S> for AnyOracle<S> {
+    fn for_gold(system: &S, gold: &S::Tree) -> Result<Self, Underivable> {
+        AnyOracle::new(OracleKind::Dynamic, system, gold)
+    }
+
+    fn loss(&mut self, system: &S, forest: &Forest, state: &S::State) -> Option<u32> {
+        each!(self, oracle => oracle.loss(system, forest, state))
+    }
+
+    fn loss_after(
+        &mut self,
+        system: &S,
+        forest: &mut Forest,
+        state: &S::State,
+        action: ActionId,
+    ) -> Option<u32> {
+        each!(self, oracle => oracle.loss_after(system, forest, state, action))
+    }
+
+    fn optimal(
+        &mut self,
+        system: &S,
+        forest: &mut Forest,
+        state: &S::State,
+        legal: &ActionSet,
+        out: &mut ActionSet,
+    ) {
+        each!(self, oracle => oracle.optimal(system, forest, state, legal, out));
+    }
+
+    fn restrict(&self, system: &S, forest: &Forest, state: &S::State, legal: &mut ActionSet) {
+        each!(self, oracle => oracle.restrict(system, forest, state, legal));
+    }
+
+    fn advance(&mut self, system: &S, forest: &Forest, state: &S::State, action: ActionId) {
+        each!(self, oracle => oracle.advance(system, forest, state, action));
+    }
+
+    fn may_follow(&self, system: &S, forest: &Forest, state: &S::State, action: ActionId) -> bool {
+        each!(self, oracle => oracle.may_follow(system, forest, state, action))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::laws;
+    use crate::systems::arc_hybrid_swap::ArcHybridSwap;
+    use crate::tree::DependencyTree;
+
+    /// Every method of the oracle inside is reached, `restrict` above all: its default does nothing.
+    #[test]
+    fn an_oracle_chosen_at_run_time_restricts_like_the_one_it_holds() {
+        let system = ArcHybridSwap::with_labels([], true);
+        let gold = DependencyTree::from_heads([Some(2), None, Some(1)]);
+        let oracle: AnyOracle<ArcHybridSwap> = AnyOracle::new(OracleKind::Dynamic, &system, &gold).unwrap();
+        let mut forest = Forest::new();
+        let start = system.start(&mut forest, &laws::sentence(3));
+        let shift = system.action("SHIFT").unwrap();
+        let state = system.apply(&mut forest, &start, shift);
+        let mut legal = ActionSet::default();
+        system.legal(&forest, &state, &mut legal);
+        assert!(legal.len() > 1);
+        oracle.restrict(&system, &forest, &state, &mut legal);
+        // Word 1 hangs from word 3, so word 2 has to come first.
+        assert_eq!(laws::names(&system, &legal.iter().collect::<Vec<_>>()), "SWAP");
+    }
+
+    #[test]
+    fn every_tag_is_found_by_its_name() {
+        for &tag in SystemTag::ALL {
+            assert_eq!(tag.to_string().parse(), Ok(tag));
+            assert_eq!(serde_json::to_value(tag).unwrap(), tag.name());
+        }
+        assert!("no-such".parse::<SystemTag>().unwrap_err().contains("top-down, in-order"));
+    }
+
+    #[test]
+    fn systems_are_told_apart() {
+        let of = SystemTag::info;
+        assert!(of(SystemTag::SrGap).is_binary && of(SystemTag::BottomUp).is_binary);
+        assert!(!of(SystemTag::InOrder).is_binary && !of(SystemTag::ArcHybrid).is_binary);
+        assert!(of(SystemTag::ArcEager).is_projective() && !of(SystemTag::ArcHybridSwap).is_projective());
+        let formats =
+            [SystemTag::ArcEager, SystemTag::SrCswap, SystemTag::BottomUp2n].map(|tag| of(tag).format());
+        assert_eq!(formats, [Format::Conllu, Format::Discbracket, Format::Ptb]);
+    }
+}
