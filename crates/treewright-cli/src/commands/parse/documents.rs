@@ -10,13 +10,12 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use treewright::segment::{SegmentOptions, Segmenter};
 use treewright::treebank::lines::Lines;
-use treewright::treebank::{Entry, Format, Limit};
+use treewright::treebank::{self, Entry, Format, Limit};
 use treewright::{Code, Error, Result, Sentence};
 
 use super::ParseArgs;
 use super::csv_records::CsvRecords;
 use super::input::{SharedPending, valid_text};
-use super::output::as_text;
 use crate::io::usage;
 
 /// A document of a corpus, without the trees of its text.
@@ -358,7 +357,7 @@ fn write_document(
                 if i > 0 {
                     out.push(b',');
                 }
-                let text = as_text(entry, format)?;
+                let text = treebank::to_string([entry], format)?;
                 match format {
                     Format::Json => out.extend_from_slice(text.trim_end().as_bytes()),
                     _ => write_json(&text, out),
@@ -374,7 +373,7 @@ fn write_document(
             }
             for (number, entries) in sentences.iter().enumerate() {
                 for entry in entries {
-                    let text = as_text(entry, format)?;
+                    let text = treebank::to_string([entry], format)?;
                     // In brackets, what is said about a tree stands on lines before it.
                     let tree = text.trim_end().rsplit('\n').next().unwrap_or_default();
                     write_row(columns, [&(number + 1).to_string(), tree], *dialect, out)?;

@@ -251,11 +251,6 @@ fn title(entry: &Entry) -> String {
     }
 }
 
-/// One tree as text.
-pub(super) fn as_text(entry: &Entry, format: Format) -> Result<String> {
-    treebank::to_string([entry], format)
-}
-
 /// Writes trees; those before one that cannot be written are there all the same.
 fn write_all<'a>(entries: impl Iterator<Item = &'a Entry>, format: Format, out: &mut Vec<u8>) -> Result<()> {
     let mut writer = treebank::writer(format, out, &WriteOptions::default())?;
