@@ -1,25 +1,13 @@
 //! Reading, drawing and scoring from outside: limits, conversions, pictures.
 
-use std::io::Write;
-use std::process::{Command, Output, Stdio};
+mod common;
 
-fn run(arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_treewright"))
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program runs");
-    // A program that refuses its flags may be gone before it has read anything.
-    if let Err(error) = child.stdin.take().expect("piped").write_all(input) {
-        assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe, "{error}");
-    }
-    child.wait_with_output().expect("it ends")
-}
+use std::process::Output;
+
+use common::run;
 
 /// The exit code, stdout and stderr.
-fn ends(arguments: &[&str], input: &[u8]) -> (i32, String, String) {
+fn ends(arguments: &[&str], input: &str) -> (i32, String, String) {
     let Output { status, stdout, stderr } = run(arguments, input);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
     (status.code().expect("no signal"), text(stdout), text(stderr))
@@ -29,22 +17,22 @@ fn ends(arguments: &[&str], input: &[u8]) -> (i32, String, String) {
 fn a_large_sentence_is_refused_or_skipped() {
     let text = format!("(S (A a))\n(S {})\n(S (B b))\n", "(A a)".repeat(40));
     let convert = ["convert", "-", "-", "--from", "ptb", "--to", "ptb", "--max-sentence-bytes", "2k"];
-    let (code, _, stderr) = ends(&convert, text.as_bytes());
+    let (code, _, stderr) = ends(&convert, &text);
     assert_eq!(code, 1);
     assert!(stderr.contains("stdin:2:1: sentence 2:") && stderr.contains("[TW010]"), "{stderr}");
     assert!(stderr.contains("--max-sentence-bytes"), "{stderr}");
-    let (_, stdout, stderr) = ends(&[&convert[..], &["--on-error", "skip"]].concat(), text.as_bytes());
+    let (_, stdout, stderr) = ends(&[&convert[..], &["--on-error", "skip"]].concat(), &text);
     assert_eq!(stdout, "(S (A a))\n(S (B b))\n");
     assert!(stderr.contains("[TW010]"), "{stderr}");
-    let (code, ..) = ends(&convert[..7], text.as_bytes());
+    let (code, ..) = ends(&convert[..7], &text);
     assert_eq!(code, 0);
     for wrong in ["0", "x", "5T", "", "99999999999G"] {
-        let (code, ..) = ends(&[&convert[..8], &[wrong]].concat(), b"");
+        let (code, ..) = ends(&[&convert[..8], &[wrong]].concat(), "");
         assert_eq!(code, 2, "{wrong}");
     }
 }
 
-const TREES: &[u8] = b"(S (A one))\n(S (A two))\n(S (A three))\n(S (A four))\n";
+const TREES: &str = "(S (A one))\n(S (A two))\n(S (A three))\n(S (A four))\n";
 
 #[test]
 fn sentences_to_draw_are_numbers_and_ranges() {
@@ -69,14 +57,14 @@ fn an_unknown_kind_of_picture_is_a_usage_error() {
     let (code, _, stderr) = ends(&["draw", "-", "--from", "ptb", "--sentence", "1", "-o", path], TREES);
     assert_eq!(code, 2);
     assert!(stderr.contains(".svg, .png, .pdf") && !std::path::Path::new(path).exists(), "{stderr}");
-    let (code, _, stderr) = ends(&["eval", "a.mrg", "b.mrg", "--plot", path], b"");
+    let (code, _, stderr) = ends(&["eval", "a.mrg", "b.mrg", "--plot", path], "");
     assert_eq!(code, 2);
     assert!(stderr.contains(".svg, .png or .pdf"), "{stderr}");
 }
 
 #[test]
 fn control_characters_are_drawn_as_pictures() {
-    let (code, stdout, _) = ends(&["draw", "-", "--from", "ptb"], b"(S (A\x1b[31m b\x07ell))\n");
+    let (code, stdout, _) = ends(&["draw", "-", "--from", "ptb"], "(S (A\x1b[31m b\x07ell))\n");
     assert_eq!(code, 0);
     assert!(!stdout.contains(['\x1b', '\x07']) && stdout.contains("\u{241b}[31m"), "{stdout}");
 }
