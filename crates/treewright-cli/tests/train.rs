@@ -1,7 +1,12 @@
 //! `treewright train` from outside: the choice that the data makes, and flags that do not go together.
 
+mod common;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+use common::few_sentences;
+use treewright::train::Checkpoint;
 
 fn run(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_treewright")).args(arguments).output().expect("the program runs")
@@ -197,4 +202,37 @@ fn resuming_without_a_checkpoint_says_what_that_means() {
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("there is no such checkpoint"), "{}", stderr(&output));
     assert!(stderr(&output).contains("without --resume"), "{}", stderr(&output));
+}
+
+/// Killed after some epochs, training without a recipe goes on to the model of a run that nobody stopped.
+#[test]
+fn automatic_training_goes_on_to_the_same_model() {
+    let treebank = scratch("resumed", "t.conllu");
+    std::fs::write(&treebank, few_sentences(10)).expect("a treebank");
+    let (whole, resumed) = (scratch("resumed", "whole.model"), scratch("resumed", "resumed.model"));
+    let checkpoint = format!("{resumed}.checkpoint");
+    for old in [&whole, &resumed, &checkpoint] {
+        // An earlier run that failed may have left it.
+        let _ = std::fs::remove_file(old);
+    }
+    let data = ["train", "--train", &treebank, "--dev", &treebank, "--jackknife", "2", "--quiet"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_treewright"));
+    let mut child =
+        command.args(data).args(["--epochs", "100000", "-o", &resumed]).spawn().expect("it starts");
+    while !Path::new(&checkpoint).exists() {
+        assert_eq!(child.try_wait().expect("it runs"), None, "it ended without a checkpoint");
+        std::thread::yield_now();
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    let n_done = Checkpoint::from_bytes(&std::fs::read(&checkpoint).expect("there")).expect("whole").epochs();
+    let epochs = (n_done + 2).to_string();
+    for (model, resume) in [(&whole, None), (&resumed, Some("--resume"))] {
+        let flags = ["--epochs", &epochs, "-o", model];
+        let output = run(&data.into_iter().chain(flags).chain(resume).collect::<Vec<_>>());
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+    let model = |path: &str| std::fs::read(path).expect("a model");
+    assert!(model(&whole) == model(&resumed), "after {n_done} epochs and two more");
+    assert!(!Path::new(&checkpoint).exists());
 }
