@@ -70,6 +70,41 @@ fn nothing_is_too_strange_for_a_lemma() {
     }
     assert_eq!(lemma(&lemmatiser, "saw", "UNKNOWN"), "saw");
     assert_eq!(lemma(&lemmatiser, "is", ""), "be", "the form alone has to do");
+    assert_ne!(lemma(&lemmatiser, "is", "NOUN"), "be", "a known tag says more than the form");
+    // Column formats would take the lemma that is left without the ending for none.
+    assert_eq!(lemma(&lemmatiser, "_s", "NOUN"), "_s");
+}
+
+/// Of the edits that a word is long enough for, the best is taken.
+#[test]
+fn an_edit_must_fit_the_word() {
+    let lemmatiser = train(&[
+        ("toabcd", "to", "X"),
+        ("Miabcd", "mi", "X"),
+        ("luabcd", "lu", "X"),
+        ("Noabcd", "no", "X"),
+        ("po", "po", "X"),
+        ("Ki", "ki", "X"),
+    ]);
+    assert_eq!(lemma(&lemmatiser, "Raabcd", "X"), "ra");
+    assert_eq!(lemma(&lemmatiser, "Bcd", "X"), "bcd");
+}
+
+/// Where a sentence begins, a capital says nothing about the lemma.
+#[test]
+fn the_first_word_of_a_sentence_is_another_matter() {
+    let word = |form: &str, lemma: &str| Token { lemma: lemma.into(), ..Token::new(form, "X") };
+    let words = [("Walk", "walk"), ("Sing", "sing"), ("Read", "read"), ("Play", "play")];
+    let names = ["Smith", "Brown", "Adams", "Clark"];
+    let sentence = |((form, lemma), name): ((&str, &str), &str)| Sentence {
+        tokens: vec![word(form, lemma), word(name, name)],
+        ..Sentence::default()
+    };
+    let train: Vec<Sentence> = words.into_iter().zip(names).map(sentence).collect();
+    let lemmatiser = Lemmatiser::train(&train, &[], &LemmaConfig::default(), &mut |_| ()).expect("trainable");
+    let mut found = Sentence::from_tagged([("Jump", "X"), ("Jump", "X")]);
+    lemmatiser.worker().lemmatise(&mut found);
+    assert_eq!([&*found.tokens[0].lemma, &*found.tokens[1].lemma], ["jump", "Jump"]);
 }
 
 #[test]
@@ -113,7 +148,7 @@ fn training_says_what_it_cannot_learn_from() {
 
 #[test]
 fn words_without_a_lemma_are_passed_over() {
-    let with_gaps = [&WORDS[..], &[("odd", "", "X"), ("odds", "", "NOUN")]].concat();
+    let with_gaps = [&WORDS[..], &[("odd", "", "X"), ("odd", "_", "X"), ("odds", "", "NOUN")]].concat();
     let lemmatiser = train(&with_gaps);
     assert_eq!(lemma(&lemmatiser, "odds", "NOUN"), "odd");
     assert!(!lemmatiser.knows_tag("X") && lemmatiser.knows_tag("NOUN"));
