@@ -121,6 +121,14 @@ fn parses_in_brackets_and_json_say_the_same() {
     let field = |name: &str| rows.iter().map(|row| row[name].as_f64().expect(name)).collect::<Vec<_>>();
     assert_eq!((field("parse"), field("score"), field("probability")), (ranks, scores, probabilities));
     assert!(rows.iter().all(|row| row["exact"] == Value::Bool(false)));
+    // How much likelier the best is than the next follows from their scores and the number of words.
+    for pair in rows.windows(2).filter(|pair| pair[0]["parse"] == 1 && pair[1]["parse"] == 2) {
+        let [[first, second], [p_first, p_second]] = ["score", "probability"]
+            .map(|name| [&pair[0], &pair[1]].map(|row| row[name].as_f64().expect(name)));
+        let n_words = pair[0]["tokens"].as_array().expect("tokens").len() as f64;
+        let odds = ((second - first) * 10.0 * n_words / first.abs()).exp();
+        assert!((p_second - p_first * odds).abs() < 1e-5, "{p_first} {p_second} {odds}");
+    }
     let trees: Vec<&str> = brackets.lines().filter(|line| line.starts_with('(')).collect();
     assert_eq!(trees.len(), rows.len());
     // Brackets with comments are recognised, and come back.

@@ -202,3 +202,43 @@ impl<S: Registered> ParseSentence for TypedWorker<S> {
         tree.map(|tree| self.restored(tree))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::systems::trees;
+
+    fn probabilities(scores: &[f64], n_words: usize) -> Vec<f64> {
+        let tree = || Tree::from(trees::tree("(A w0)"));
+        let scored: Vec<ScoredTree> =
+            scores.iter().map(|&score| ScoredTree { tree: tree(), score }).collect();
+        ScoredTree::probabilities(&scored, n_words)
+    }
+
+    #[track_caller]
+    fn check(scores: &[f64], n_words: usize, expected: &[f64]) {
+        let found = probabilities(scores, n_words);
+        assert!(found.iter().zip(expected).all(|(one, other)| (one - other).abs() < 1e-9), "{found:?}");
+        assert_eq!(found.len(), expected.len());
+    }
+
+    #[test]
+    fn probabilities_are_a_softmax_by_score_per_word() {
+        // With 10 a word the unit is 1, whatever the length.
+        let odds = 1.0 / (1.0 + (-1f64).exp());
+        check(&[20.0, 19.0], 2, &[odds, 1.0 - odds]);
+        check(&[-30.0, -31.0], 3, &[odds, 1.0 - odds]);
+        // The unit grows with the scores, so their scale does not matter, even if it is huge.
+        check(&[2e300, 1.9e300], 2, &[odds, 1.0 - odds]);
+        check(&[10000.0, 9999.0], 1000, &[odds, 1.0 - odds]);
+        check(&[7.0], 3, &[1.0]);
+    }
+
+    #[test]
+    fn a_model_that_scores_nothing_leaves_all_trees_alike() {
+        check(&[0.0, 0.0], 5, &[0.5, 0.5]);
+        check(&[0.0, 0.0], 0, &[0.5, 0.5]);
+        check(&[0.0, -1.0], 5, &[1.0, 0.0]);
+        check(&[], 5, &[]);
+    }
+}
