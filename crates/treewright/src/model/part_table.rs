@@ -208,4 +208,21 @@ mod tests {
         let longer = [&bytes[..], &[0]].concat();
         assert!(read(&longer).is_err(), "a byte too many");
     }
+
+    /// Also where somebody made the checksum right.
+    #[test]
+    fn a_part_follows_the_one_before_it() {
+        let bytes = file(&[(TAGGER, 0, b"one part"), (PARSER, 0, b"another!")]);
+        let (first, second) = (PREFIX + 8, PREFIX + ENTRY + 8);
+        let table = PREFIX + 2 * ENTRY;
+        for start in [bytes[first], bytes[second] - 1] {
+            let mut edited = bytes.clone();
+            edited[second] = start;
+            let checksum = crc32fast::hash(&edited[..table]);
+            edited[table..table + CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
+            edited.truncate(usize::from(start) + 8);
+            let message = read(&edited).expect_err("it lies elsewhere").message;
+            assert!(message.contains("does not follow"), "{start}: {message}");
+        }
+    }
 }
