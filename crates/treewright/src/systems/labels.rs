@@ -249,4 +249,11 @@ mod tests {
         assert_eq!(again.get("A"), Some(LabelId::new(2)));
         assert!(again.id("X").is_err());
     }
+
+    #[test]
+    fn a_table_needs_a_label_for_the_root_and_room_for_its_groups() {
+        let check = |n_root_only, n_inner_only| Places { n_root_only, n_inner_only }.check_table(3).is_ok();
+        assert!(check(0, 0) && check(3, 0) && check(1, 2));
+        assert!(!check(0, 3) && !check(0, 4) && !check(2, 2) && !check(4, 0));
+    }
 }
