@@ -92,9 +92,21 @@ fn parts_are_what_the_treebank_has_data_for() {
     let parts = |text: &str| choose(&treebank(text)).unwrap().parts;
     assert_eq!(parts(CROSSING), [TextPart::Segmenter, TextPart::Tagger]);
     assert_eq!(parts(TWO_ROOTS), [TextPart::Segmenter]);
+    // Lemmas for 3 words of 7, and for 6 of 10.
+    assert!(!parts(&(PROJECTIVE.to_owned() + CROSSING)).contains(&TextPart::Lemmatiser));
+    assert!(parts(&(PROJECTIVE.repeat(2) + CROSSING)).contains(&TextPart::Lemmatiser));
     let reasons = choose(&treebank(TWO_ROOTS)).unwrap().reasons;
     let last = "It has neither tags nor lemmas. Where its text has spaces is guessed from its tokens.";
     assert_eq!(reasons.last().unwrap(), last);
+}
+
+#[test]
+fn spaces_are_known_from_the_text_or_from_the_tokens() {
+    let last = |text: &str| choose(&treebank(text)).unwrap().reasons.pop().unwrap();
+    let (text, space) = ("# text = A b.\n", "SpaceAfter=No");
+    assert_eq!(last(&PROJECTIVE.replace(text, "")), "It has tags and lemmas.");
+    assert_eq!(last(&PROJECTIVE.replace(space, "_")), "It has tags and lemmas.");
+    assert!(last(&PROJECTIVE.replace(text, "# texts\n").replace(space, "_")).contains("guessed"));
 }
 
 #[test]
@@ -110,6 +122,15 @@ const PENN: &str = "(S (NP (DT The) (NN dog)) (VP (VBZ barks)) (. .))\n";
 const ALPINO: &str = "(ROOT (SMAIN (NP (DET 0=de) (NOUN 3=hond)) (VERB 1=blaft) (ADV 2=hard)) (PUNCT 4=.))\n";
 const NEGRA: &str = "(VROOT (S (NP (ART 0=Der) (NN 3=Hund)) (VVFIN 1=bellt) (ADV 2=laut)) ($. 4=.))\n";
 const OTHER: &str = "(CL (np (noun 0=x) (det 2=z)) (verb 1=y))\n";
+
+#[test]
+fn hardly_any_discontinuous_trees_are_left_out() {
+    let mixed = |n: usize| choose(&[treebank(&PENN.repeat(n)), treebank(OTHER)].concat()).unwrap();
+    assert_eq!(mixed(199).recipe.name, "discontinuous");
+    let choice = mixed(999);
+    assert_eq!(choice.recipe.name, "constituents");
+    assert!(choice.reasons[0].contains("in no more than 0.1 % of the sentences, which are left out"));
+}
 
 #[track_caller]
 fn check(text: &str, recipe: &str, head_rules: &str) {
