@@ -237,6 +237,12 @@ fn a_resumed_run_ends_in_the_same_model() {
         let checkpoint = Checkpoint::from_bytes(&kept.0[1]).expect("a checkpoint");
         let resumed = train(&config, &entries, &entries, Some(&checkpoint), &mut ()).expect("trainable");
         assert!(bytes(&whole) == bytes(&resumed), "{update:?}");
+        // The first sentence is soon parsed right: the best epoch comes before the checkpoint.
+        let (mut kept, dev) = (Checkpoints::default(), &entries[..1]);
+        let whole = train(&config, &entries, dev, None, &mut kept).expect("trainable");
+        let last = Checkpoint::from_bytes(&kept.0[2]).expect("a checkpoint");
+        let resumed = train(&config, &entries, dev, Some(&last), &mut ()).expect("trainable");
+        assert!(bytes(&whole) == bytes(&resumed), "{update:?}");
         let other = train(&TrainConfig { seed: 5, ..config }, &entries, &entries, Some(&checkpoint), &mut ());
         assert!(other.expect_err("another seed").message.contains("other data or settings"));
         let mut flipped = kept.0[0].clone();
