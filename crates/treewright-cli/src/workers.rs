@@ -175,11 +175,10 @@ mod tests {
     #[test]
     fn results_come_in_order_and_work_under_way_is_bounded() {
         for jobs in [1, 2, 5] {
-            let (under_way, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let (n_given, n_taken, most) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
             let mut taken = Vec::new();
             let work = || {
                 |i: u64| {
-                    most.fetch_max(1 + under_way.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
                     // Early work takes longer than what comes after it.
                     std::thread::sleep(Duration::from_micros(i * 7919 % 400));
                     i * i
@@ -187,12 +186,20 @@ mod tests {
             };
             let take = |event| {
                 if let Event::Done(square) = event {
-                    under_way.fetch_sub(1, Ordering::Relaxed);
+                    n_taken.fetch_add(1, Ordering::SeqCst);
                     taken.push(square);
                 }
                 Ok(())
             };
-            in_order(jobs, work, |feeder| give_all(feeder, 0..200), || (), take).expect("no errors");
+            let feed = |mut feeder: Feeder<'_, u64>| {
+                for i in 0..200 {
+                    feeder.give(i)?;
+                    let n = 1 + n_given.fetch_add(1, Ordering::SeqCst);
+                    most.fetch_max(n - n_taken.load(Ordering::SeqCst).min(n), Ordering::SeqCst);
+                }
+                Ok(())
+            };
+            in_order(jobs, work, feed, || (), take).expect("no errors");
             assert!(taken.into_iter().eq((0..200).map(|i| i * i)), "{jobs} jobs");
             assert!(most.into_inner() <= UNDER_WAY * jobs);
         }
