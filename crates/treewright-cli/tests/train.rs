@@ -32,6 +32,8 @@ fn scratch(test: &str, name: &str) -> String {
 #[track_caller]
 fn check_refused(flags: &str, expected: &[&str]) {
     let model = scratch("refused", "m.model");
+    // An earlier run that failed may have left it.
+    let _ = std::fs::remove_file(&model);
     let mut arguments = vec!["train", "-o", &model];
     arguments.extend(flags.split(' '));
     let output = run(&arguments);
@@ -177,6 +179,8 @@ fn a_treebank_with_several_roots_needs_no_flag() {
 #[track_caller]
 fn check_dev(dev: &str, expected: &str) {
     let model = scratch("dev", "m.model");
+    // An earlier run that failed may have left it.
+    let _ = std::fs::remove_file(&model);
     for system in [&["--system", "arc-hybrid", "--beam", "1"][..], &[]] {
         let train = data("ud_english_ewt.conllu");
         let output = run(&[&["train", "--train", &train, "--dev", dev, "-o", &model][..], system].concat());
