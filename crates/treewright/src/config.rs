@@ -29,6 +29,12 @@ pub enum Update {
 pub struct TrainConfig {
     /// The transition system.
     pub system: SystemTag,
+    /// The kind of scorer.
+    #[serde(skip_serializing_if = "is_linear")]
+    pub scorer: String,
+    /// Sentences in a minibatch.
+    #[serde(skip_serializing_if = "is_one")]
+    pub batch: usize,
     /// The name of a shipped template set, or empty if `templates` holds one; by default the system's own.
     pub features: String,
     /// The text of a template set of the user's own.
@@ -74,10 +80,23 @@ pub struct TrainConfig {
     pub note: String,
 }
 
+const LINEAR: &str = "linear";
+
+fn is_linear(scorer: &str) -> bool {
+    scorer == LINEAR
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over references")]
+fn is_one(batch: &usize) -> bool {
+    *batch == 1
+}
+
 impl Default for TrainConfig {
     fn default() -> Self {
         TrainConfig {
             system: SystemTag::InOrder,
+            scorer: LINEAR.to_owned(),
+            batch: 1,
             features: String::new(),
             templates: String::new(),
             update: Update::Early,
@@ -109,6 +128,7 @@ impl TrainConfig {
         let complain = |message: &str| Err(Error::new(Code::BadTraining, 0, 0, message));
         match () {
             () if self.beam == 0 => complain("beam must be at least 1"),
+            () if self.batch == 0 => complain("batch must be at least 1"),
             () if self.epochs == 0 => complain("epochs must be at least 1"),
             () if !(0.0..=1.0).contains(&self.explore) => complain("explore is a probability, from 0 to 1"),
             () if !self.min_weight.is_finite() || self.min_weight < 0.0 => {

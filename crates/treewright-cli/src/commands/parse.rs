@@ -20,6 +20,7 @@ use notices::Notices;
 use output::{Sink, Trees};
 use source::Interrupt;
 use treewright::Result;
+use treewright::decode::{Guarantee, Method};
 use treewright::model::{ScoredTree, Search};
 use treewright::pipeline::KnownWords;
 use treewright::pipeline::UnknownTags;
@@ -168,7 +169,7 @@ const MAX_BEAM: i64 = 4096;
 impl ParseArgs {
     fn search(&self, default: Search) -> Result<Search> {
         let k_best = usize::from(self.k_best);
-        let beam = match (self.decoder, self.beam) {
+        let width = match (self.decoder, self.beam) {
             (Some(DecoderArg::Greedy), _) if k_best > 1 => {
                 return Err(usage("--decoder greedy finds one parse: leave it out, or leave --k-best out"));
             }
@@ -178,19 +179,22 @@ impl ParseArgs {
             }
             (_, Some(beam)) => usize::from(beam),
             // A model trained greedily has no beam of its own.
-            (Some(DecoderArg::Beam), None) => default.beam.max(4),
-            (None, None) => default.beam,
+            (Some(DecoderArg::Beam), None) => default.method.width().max(4),
+            (None, None) => default.method.width(),
         };
-        if k_best > beam {
+        if k_best > width {
             let whose = match (self.beam, self.decoder) {
                 (None, None) => "the model's beam",
                 _ => "the beam",
             };
-            let message = format!("--k-best {k_best} needs a beam of that width, and {whose} is {beam}");
+            let message = format!("--k-best {k_best} needs a beam of that width, and {whose} is {width}");
             return Err(usage(format!("{message}: add --beam {k_best} or more")));
         }
-        let keep = self.keep.map_or(default.keep, usize::from);
-        Ok(Search { beam, k_best, keep })
+        let method = match width {
+            1 => Method::Greedy,
+            _ => Method::Beam { width, keep: self.keep.map_or(Method::KEEP, usize::from) },
+        };
+        Ok(Search { method, k_best })
     }
 }
 
@@ -377,24 +381,30 @@ fn parse_entry(worker: &mut AnalyserWorker<'_>, mut entry: Entry, said: Said) ->
         return vec![Entry { tree: None, ..entry }];
     }
     let probabilities = ScoredTree::probabilities(&parses, entry.sentence.len());
-    let told = |rank: usize, score: f64| match said {
-        Said::Rank => ParseInfo {
-            parse: Some(rank as u32 + 1),
-            score: Some(score),
-            // No more digits than mean anything.
-            probability: Some((probabilities[rank] * 1e6).round() / 1e6),
-            exact: Some(false),
-        },
-        _ => ParseInfo { score: Some(score), exact: Some(false), ..ParseInfo::default() },
+    let told = |rank: usize, parse: &ScoredTree| {
+        let info = ParseInfo {
+            score: Some(parse.score),
+            exact: Some(parse.guarantee == Guarantee::Exact),
+            ..ParseInfo::default()
+        };
+        match said {
+            Said::Rank => ParseInfo {
+                parse: Some(rank as u32 + 1),
+                // No more digits than mean anything.
+                probability: Some((probabilities[rank] * 1e6).round() / 1e6),
+                ..info
+            },
+            _ => info,
+        }
     };
     let mut entries = Vec::with_capacity(parses.len());
-    for (rank, ScoredTree { tree, score }) in parses.into_iter().enumerate() {
+    for (rank, parse) in parses.into_iter().enumerate() {
         let mut sentence = entry.sentence.clone();
         // A document or paragraph starts once.
         let starts = |comment: &str| comment.starts_with("# newdoc") || comment.starts_with("# newpar");
         sentence.comments.retain(|comment| rank == 0 || !starts(comment));
-        sentence.comments.extend(told(rank, score).comments());
-        entries.push(Entry { sentence, tree: Some(tree) });
+        sentence.comments.extend(told(rank, &parse).comments());
+        entries.push(Entry { sentence, tree: Some(parse.tree) });
     }
     entries
 }

@@ -4,26 +4,27 @@
 //! it is scored like any action (Zhu et al. 2013; paper 004, section 2.4). In a system without it a finished item keeps
 //! its score until all are finished. Fixed-length systems need neither.
 
-use super::{Decoder, Parse};
+use super::{Decoder, Found, Guarantee, Violation};
+use crate::config::Update;
 use crate::forest::{Forest, View};
 use crate::ids::ActionId;
-use crate::score::{Rows, Scorer};
+use crate::score::{Rows, Scorer, SlotId, Views};
 use crate::sentence::Sentence;
 use crate::system::{ActionSet, TransitionSystem};
 
 /// A state in the beam.
 #[derive(Clone, Copy, Debug)]
-pub struct Item<T> {
+struct Item<T> {
     /// The configuration.
-    pub state: T,
+    state: T,
     /// The sum of scores up to here.
-    pub score: f64,
+    score: f64,
     /// The item it came from, in the list of all items; itself for the first.
-    pub parent: u32,
+    parent: u32,
     /// What led here; nothing for the first item and for one that was carried over.
-    pub action: Option<ActionId>,
-    /// How far it, or an item on the way to it, was behind the best of its level at most.
-    pub lag: f64,
+    action: Option<ActionId>,
+    /// The largest score gap to the best of its level that it, or an item on the way to it, had.
+    score_gap: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -33,24 +34,32 @@ struct Candidate {
     action: Option<ActionId>,
 }
 
-/// One search, level by level, with all its items. Also what global training looks at.
+/// Beam search, level by level, with all its items.
 #[derive(Clone, Debug)]
-pub struct BeamSearch<S: TransitionSystem> {
+pub struct Beam<S: TransitionSystem> {
+    /// How many items are kept.
+    width: usize,
+    /// Items with a larger score gap to the best of their level are pruned: such items rarely win, but cost as much as any
+    /// other.
+    max_gap: f64,
     /// The arena of the sentence.
-    pub forest: Forest,
+    forest: Forest,
     /// The items of all levels; a level is a contiguous range, best first.
-    pub items: Vec<Item<S::State>>,
+    items: Vec<Item<S::State>>,
     /// Where the newest level begins.
-    pub level: usize,
+    level: usize,
     legal: ActionSet,
     rows: Rows,
     views: Vec<View>,
     candidates: Vec<Candidate>,
 }
 
-impl<S: TransitionSystem> Default for BeamSearch<S> {
-    fn default() -> Self {
-        BeamSearch {
+impl<S: TransitionSystem> Beam<S> {
+    /// A beam without pruning.
+    pub fn new(width: usize) -> Self {
+        Beam {
+            width: width.max(1),
+            max_gap: f64::INFINITY,
             forest: Forest::new(),
             items: Vec::new(),
             level: 0,
@@ -60,41 +69,37 @@ impl<S: TransitionSystem> Default for BeamSearch<S> {
             candidates: Vec::new(),
         }
     }
-}
 
-impl<S: TransitionSystem> BeamSearch<S> {
+    /// The same, which prunes items with a larger score gap.
+    pub fn with_max_gap(self, max_gap: f64) -> Self {
+        Beam { max_gap, ..self }
+    }
+
     /// Begins a sentence.
-    pub fn start<M: Scorer + ?Sized>(&mut self, system: &S, scorer: &mut M, sentence: &Sentence) {
-        scorer.start_sentence(sentence);
+    fn start(&mut self, system: &S, sentence: &Sentence) {
         let state = system.start(&mut self.forest, sentence);
         self.items.clear();
-        self.items.push(Item { state, score: 0.0, parent: 0, action: None, lag: 0.0 });
+        self.items.push(Item { state, score: 0.0, parent: 0, action: None, score_gap: 0.0 });
         self.level = 0;
     }
 
     /// The newest level, best first.
-    pub fn beam(&self) -> &[Item<S::State>] {
+    fn beam(&self) -> &[Item<S::State>] {
         &self.items[self.level..]
     }
 
-    /// The parses of a search that is done, best first; trees are built as they are asked for.
-    pub fn parses<'a>(&'a self, system: &'a S) -> impl Iterator<Item = Parse<S::Tree>> + 'a {
-        let tree = |item: &Item<S::State>| system.tree(&self.forest, &item.state);
-        self.beam().iter().map(move |item| Parse { tree: tree(item), score: item.score })
-    }
-
     /// Are all items of the newest level final?
-    pub fn is_done(&self, system: &S) -> bool {
+    fn is_done(&self, system: &S) -> bool {
         self.beam().iter().all(|item| system.is_final(&self.forest, &item.state))
     }
 
-    /// Makes the next level: of the best `width` successors those that lag behind the best by `most_lag` at most. Ties go
-    /// to the better parent, then to the smaller action.
-    pub fn step<M: Scorer + ?Sized>(&mut self, system: &S, scorer: &mut M, width: usize, most_lag: f64) {
+    /// Makes the next level: the best successors. Ties go to the better parent, then to the smaller action.
+    fn step(&mut self, system: &S, scorer: &mut dyn Scorer, slot: SlotId) {
+        let width = self.width;
         let level = self.level..self.items.len();
         self.views.clear();
         self.views.extend(self.items[level.clone()].iter().map(|item| system.view(&item.state)));
-        scorer.score(&self.forest, &self.views, &mut self.rows);
+        scorer.score(&[Views { slot, forest: &self.forest, views: &self.views }], &mut self.rows);
         self.candidates.clear();
         for (i, parent) in level.clone().enumerate() {
             let item = &self.items[parent];
@@ -104,7 +109,7 @@ impl<S: TransitionSystem> BeamSearch<S> {
                 offer(&mut self.candidates, width, Candidate { score: item.score, parent, action: None });
             }
             for block in self.rows.blocks(i, &self.legal) {
-                for (action, score) in block.higher(least_of(&self.candidates, width, item.score)) {
+                for (action, score) in block.higher(min_score(&self.candidates, width, item.score)) {
                     let (score, action) = (item.score + f64::from(score), Some(ActionId::new(action)));
                     offer(&mut self.candidates, width, Candidate { score, parent, action });
                 }
@@ -113,33 +118,42 @@ impl<S: TransitionSystem> BeamSearch<S> {
         self.level = self.items.len();
         let best = self.candidates.first().map_or(0.0, |best| best.score);
         for &Candidate { score, parent, action } in &self.candidates {
-            if best - score > most_lag {
+            if best - score > self.max_gap {
                 break;
             }
-            let Item { state: before, lag, .. } = self.items[parent as usize];
+            let Item { state: before, score_gap, .. } = self.items[parent as usize];
             let state = match action {
                 Some(action) => system.apply(&mut self.forest, &before, action),
                 None => before,
             };
-            self.items.push(Item { state, score, parent, action, lag: lag.max(best - score) });
+            self.items.push(Item { state, score, parent, action, score_gap: score_gap.max(best - score) });
         }
     }
 
-    /// The items on the way to `index`, the first level's excluded, in order.
-    pub fn path(&self, index: usize, out: &mut Vec<usize>) {
-        out.clear();
-        let mut at = index;
-        while self.items[at].parent as usize != at {
-            out.push(at);
-            at = self.items[at].parent as usize;
+    /// The actions that led to an item.
+    fn actions(&self, system: &S, item: usize) -> Vec<ActionId> {
+        self.forest.history(system.view(&self.items[item].state).past)
+    }
+
+    /// The action of a derivation at a step: its own, then IDLE if the system has it, then nothing.
+    fn reference_action(
+        &mut self,
+        system: &S,
+        state: &S::State,
+        reference: &[ActionId],
+        step: usize,
+    ) -> Option<ActionId> {
+        if step < reference.len() {
+            return Some(reference[step]);
         }
-        out.reverse();
+        system.legal(&self.forest, state, &mut self.legal);
+        self.legal.first()
     }
 }
 
 /// What an action's score must exceed, at least, for an item of score `before` to have a successor that is kept.
 #[inline]
-fn least_of(candidates: &[Candidate], width: usize, before: f64) -> f32 {
+fn min_score(candidates: &[Candidate], width: usize, before: f64) -> f32 {
     let worst = candidates.get(width - 1).map_or(f64::NEG_INFINITY, |worst| worst.score);
     // Half as precise, so a little lower.
     ((worst - before) as f32).next_down()
@@ -161,69 +175,95 @@ fn offer(candidates: &mut Vec<Candidate>, width: usize, candidate: Candidate) {
     candidates.insert(at, candidate);
 }
 
-/// Beam search as a decoder.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Beam {
-    /// How many items are kept.
-    pub width: usize,
-    /// How far an item may be behind the best. What lags much rarely wins, but costs as much as any other.
-    pub most_lag: f64,
-}
-
-impl Beam {
-    /// A beam that drops nothing for its lag.
-    pub fn new(width: usize) -> Self {
-        Beam { width, most_lag: f64::INFINITY }
-    }
-
-    /// Searches with scratch memory of the caller.
-    pub fn k_best_in<S: TransitionSystem, M: Scorer + ?Sized>(
-        self,
-        search: &mut BeamSearch<S>,
-        system: &S,
-        scorer: &mut M,
-        sentence: &Sentence,
-        k: usize,
-    ) -> Vec<Parse<S::Tree>> {
-        self.search_in(search, system, scorer, sentence);
-        search.parses(system).take(k).collect()
-    }
-
-    /// Searches with scratch memory of the caller, where the parses are found afterwards.
-    pub fn search_in<S: TransitionSystem, M: Scorer + ?Sized>(
-        self,
-        search: &mut BeamSearch<S>,
-        system: &S,
-        scorer: &mut M,
-        sentence: &Sentence,
-    ) {
-        if sentence.is_empty() {
-            search.items.clear();
-            search.level = 0;
-            return;
-        }
-        search.start(system, scorer, sentence);
-        while !search.is_done(system) {
-            search.step(system, scorer, self.width.max(1), self.most_lag);
-        }
-    }
-}
-
-impl Decoder for Beam {
-    fn k_best<S: TransitionSystem, M: Scorer + ?Sized>(
+impl<S: TransitionSystem> Decoder<S> for Beam<S> {
+    fn decode(
         &mut self,
         system: &S,
-        scorer: &mut M,
+        scorer: &mut dyn Scorer,
         sentence: &Sentence,
-        k: usize,
-    ) -> Vec<Parse<S::Tree>> {
-        self.k_best_in(&mut BeamSearch::default(), system, scorer, sentence, k)
+        found: &mut dyn FnMut(Found<'_, S>) -> bool,
+    ) -> Guarantee {
+        if !sentence.is_empty() {
+            let slot = scorer.open_one(sentence);
+            self.start(system, sentence);
+            while !self.is_done(system) {
+                self.step(system, scorer, slot);
+            }
+            scorer.close(slot);
+            for &Item { state, score, score_gap, .. } in self.beam() {
+                if !found(Found { forest: &self.forest, state, score, score_gap }) {
+                    break;
+                }
+            }
+        }
+        Guarantee::Heuristic
+    }
+
+    /// Early update: up to where the reference fell out of the beam, or to the end if it came in second. Max-violation: up
+    /// to where the best item was furthest ahead of it.
+    fn violation(
+        &mut self,
+        system: &S,
+        scorer: &mut dyn Scorer,
+        sentence: &Sentence,
+        reference: &[ActionId],
+        update: Update,
+    ) -> Option<Violation> {
+        let slot = scorer.open_one(sentence);
+        self.start(system, sentence);
+        let mut rows = Rows::default();
+        let mut state = self.items[0].state;
+        let mut padded = Vec::with_capacity(reference.len());
+        // The item that is the reference, while it is in the beam.
+        let mut item = Some(0);
+        let mut score = 0.0;
+        // Where the best item was furthest ahead: that item, the steps there, and by how much.
+        let mut worst: Option<(usize, usize, f64)> = None;
+        while !(self.is_done(system) && system.is_final(&self.forest, &state)) {
+            let action = self.reference_action(system, &state, reference, padded.len());
+            if let Some(action) = action {
+                let view = system.view(&state);
+                scorer.score(&[Views { slot, forest: &self.forest, views: &[view] }], &mut rows);
+                score += f64::from(rows.row(0)[action.index()]);
+            }
+            self.step(system, scorer, slot);
+            item = item.and_then(|parent| {
+                let follows = |item: &Item<S::State>| item.parent as usize == parent && item.action == action;
+                self.beam().iter().position(follows).map(|i| self.level + i)
+            });
+            if let Some(action) = action {
+                padded.push(action);
+                state = match item {
+                    Some(item) => self.items[item].state,
+                    None => system.apply(&mut self.forest, &state, action),
+                };
+            }
+            let best = self.level;
+            let ahead = self.items[best].score - score;
+            let is_worse = worst.is_none_or(|(_, _, most)| ahead > most);
+            match update {
+                Update::Early if item.is_none() => {
+                    worst = Some((best, padded.len(), ahead));
+                    break;
+                }
+                Update::Early => worst = (item != Some(best)).then_some((best, padded.len(), ahead)),
+                _ if item != Some(best) && is_worse => worst = Some((best, padded.len(), ahead)),
+                _ => {}
+            }
+        }
+        scorer.close(slot);
+        let (best, steps, _) = worst?;
+        padded.truncate(steps);
+        Some(Violation { predicted: self.actions(system, best), reference: padded })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decode::tests::Noise;
+    use crate::laws;
+    use crate::systems::arc_hybrid_swap::ArcHybridSwap;
 
     /// Scores are less precise than their sums: none may be passed over that would be kept.
     #[test]
@@ -233,12 +273,43 @@ mod tests {
         for _ in 0..10_000 {
             let (worst, before, score) = (number(1 << 20), number(1 << 20), number(1 << 8));
             let candidates = [Candidate { score: worst, parent: 0, action: None }];
-            let least = least_of(&candidates, 1, before);
+            let least = min_score(&candidates, 1, before);
             // Just as much as it takes, and something else.
             for score in [(worst - before) as f32, score as f32] {
                 assert!(score > least || before + f64::from(score) <= worst, "{worst} {before} {score}");
             }
         }
-        assert_eq!(least_of(&[], 1, 5.0), f32::NEG_INFINITY);
+        assert_eq!(min_score(&[], 1, 5.0), f32::NEG_INFINITY);
+    }
+
+    /// Pruning drops items by their score gaps, and these are what they are said to be.
+    #[test]
+    fn items_with_a_large_score_gap_are_pruned() {
+        let system = ArcHybridSwap::with_labels(["a".into(), "b".into()], true);
+        let sentence = laws::sentence(6);
+        let mut sizes = Vec::new();
+        for max_gap in [0.0, 200.0, 800.0, f64::INFINITY] {
+            let mut scorer = Noise::new(&system, 5, 1000);
+            let mut beam = Beam::new(8).with_max_gap(max_gap);
+            let slot = scorer.open_one(&sentence);
+            beam.start(&system, &sentence);
+            let mut best_of_levels = vec![0.0];
+            while !beam.is_done(&system) {
+                beam.step(&system, &mut scorer, slot);
+                best_of_levels.push(beam.beam()[0].score);
+                for i in beam.level..beam.items.len() {
+                    let mut gap = 0.0f64;
+                    let mut at = i;
+                    for best in best_of_levels[1..].iter().rev() {
+                        gap = gap.max(best - beam.items[at].score);
+                        at = beam.items[at].parent as usize;
+                    }
+                    assert_eq!(beam.items[i].score_gap, gap);
+                    assert!(gap <= max_gap);
+                }
+            }
+            sizes.push(beam.items.len());
+        }
+        assert!(sizes.is_sorted_by(|a, b| a < b), "a smaller gap leaves fewer: {sizes:?}");
     }
 }

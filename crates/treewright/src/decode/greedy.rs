@@ -1,9 +1,9 @@
 //! Greedy search: the highest-scoring legal action at each step. Also the one loop that oracles and training share.
 
-use super::{Decoder, Parse};
+use super::{Decoder, Found, Guarantee};
 use crate::forest::{Forest, View};
 use crate::ids::ActionId;
-use crate::score::{Rows, Scorer};
+use crate::score::{Rows, Scorer, SlotId, Views};
 use crate::sentence::Sentence;
 use crate::system::{ActionSet, TransitionSystem};
 
@@ -15,22 +15,34 @@ pub struct Greedy {
     rows: Rows,
 }
 
-impl Greedy {
-    /// A decoder without a past.
-    pub fn new() -> Self {
-        Greedy::default()
-    }
+/// A state of a walk that is not final, for whoever chooses the next action.
+pub struct Step<'a, S: TransitionSystem, M: ?Sized> {
+    /// The scorer.
+    pub scorer: &'a mut M,
+    /// The sentence, as the scorer has it open.
+    pub slot: SlotId,
+    /// The arena of the sentence.
+    pub forest: &'a mut Forest,
+    /// The state.
+    pub state: &'a S::State,
+    /// What a scorer sees of it.
+    pub view: View,
+    /// Its scores, in the first row.
+    pub rows: &'a Rows,
+    /// Its legal actions.
+    pub legal: &'a ActionSet,
+}
 
-    /// Walks from the start to a final state; `choose` picks each action, given the state's scores and the legal
-    /// actions.
+impl Greedy {
+    /// Walks from the start to a final state in a sentence that the scorer has open; `choose` picks each action.
     pub fn walk<S: TransitionSystem, M: Scorer + ?Sized>(
         &mut self,
         system: &S,
         scorer: &mut M,
-        sentence: &Sentence,
-        choose: impl FnMut(&mut M, &mut Forest, &S::State, &View, &Rows, &mut ActionSet) -> ActionId,
+        (slot, sentence): (SlotId, &Sentence),
+        choose: impl FnMut(Step<'_, S, M>) -> ActionId,
     ) -> (&Forest, S::State) {
-        self.walk_scoring(|_| true, system, scorer, sentence, choose)
+        self.walk_scoring(|_| true, system, scorer, (slot, sentence), choose)
     }
 
     /// The same; scores are computed only where `needs_scores` of the legal actions, else they mean nothing.
@@ -39,61 +51,61 @@ impl Greedy {
         needs_scores: impl Fn(&ActionSet) -> bool,
         system: &S,
         scorer: &mut M,
-        sentence: &Sentence,
-        mut choose: impl FnMut(&mut M, &mut Forest, &S::State, &View, &Rows, &mut ActionSet) -> ActionId,
+        (slot, sentence): (SlotId, &Sentence),
+        mut choose: impl FnMut(Step<'_, S, M>) -> ActionId,
     ) -> (&Forest, S::State) {
-        scorer.start_sentence(sentence);
-        let mut state = system.start(&mut self.forest, sentence);
-        while !system.is_final(&self.forest, &state) {
-            system.legal(&self.forest, &state, &mut self.legal);
+        let Greedy { forest, legal, rows } = self;
+        let mut state = system.start(forest, sentence);
+        while !system.is_final(forest, &state) {
+            system.legal(forest, &state, legal);
             let view = system.view(&state);
-            if needs_scores(&self.legal) {
-                scorer.score(&self.forest, &[view], &mut self.rows);
+            if needs_scores(legal) {
+                scorer.score(&[Views { slot, forest, views: &[view] }], rows);
             }
-            let action = choose(scorer, &mut self.forest, &state, &view, &self.rows, &mut self.legal);
-            state = system.apply(&mut self.forest, &state, action);
+            let action = choose(Step { scorer, slot, forest, state: &state, view, rows, legal });
+            state = system.apply(forest, &state, action);
         }
-        (&self.forest, state)
-    }
-
-    /// The tree alone: where there is but one action to choose from, its score does not matter.
-    pub fn tree<S: TransitionSystem, M: Scorer + ?Sized>(
-        &mut self,
-        system: &S,
-        scorer: &mut M,
-        sentence: &Sentence,
-    ) -> Option<S::Tree> {
-        if sentence.is_empty() {
-            return None;
-        }
-        let has_choice = |legal: &ActionSet| !legal.is_single();
-        let (forest, state) =
-            self.walk_scoring(has_choice, system, scorer, sentence, |_, _, _, _, rows, legal| {
-                if has_choice(legal) { rows.best(0, legal) } else { legal.first() }.expect(SOME_ACTION)
-            });
-        Some(system.tree(forest, &state))
+        (forest, state)
     }
 }
 
 const SOME_ACTION: &str = "a state that is not final has a legal action";
 
-impl Decoder for Greedy {
-    fn k_best<S: TransitionSystem, M: Scorer + ?Sized>(
+impl<S: TransitionSystem> Decoder<S> for Greedy {
+    fn decode(
         &mut self,
         system: &S,
-        scorer: &mut M,
+        scorer: &mut dyn Scorer,
         sentence: &Sentence,
-        k: usize,
-    ) -> Vec<Parse<S::Tree>> {
-        if sentence.is_empty() || k == 0 {
-            return Vec::new();
+        found: &mut dyn FnMut(Found<'_, S>) -> bool,
+    ) -> Guarantee {
+        if !sentence.is_empty() {
+            let slot = scorer.open_one(sentence);
+            let mut score = 0.0;
+            let (forest, state) = self.walk(system, scorer, (slot, sentence), |step| {
+                let action = step.rows.best(0, step.legal).expect(SOME_ACTION);
+                score += f64::from(step.rows.row(0)[action.index()]);
+                action
+            });
+            found(Found { forest, state, score, score_gap: 0.0 });
+            scorer.close(slot);
         }
-        let mut score = 0.0;
-        let (forest, state) = self.walk(system, scorer, sentence, |_, _, _, _, rows, legal| {
-            let action = rows.best(0, legal).expect(SOME_ACTION);
-            score += f64::from(rows.row(0)[action.index()]);
-            action
+        Guarantee::Heuristic
+    }
+
+    /// Where there is but one action to choose from, its score does not matter.
+    fn best_tree(&mut self, system: &S, scorer: &mut dyn Scorer, sentence: &Sentence) -> Option<S::Tree> {
+        if sentence.is_empty() {
+            return None;
+        }
+        let slot = scorer.open_one(sentence);
+        let has_choice = |legal: &ActionSet| !legal.is_single();
+        let (forest, state) = self.walk_scoring(has_choice, system, scorer, (slot, sentence), |step| {
+            if has_choice(step.legal) { step.rows.best(0, step.legal) } else { step.legal.first() }
+                .expect(SOME_ACTION)
         });
-        vec![Parse { tree: system.tree(forest, &state), score }]
+        let tree = system.tree(forest, &state);
+        scorer.close(slot);
+        Some(tree)
     }
 }

@@ -1,44 +1,181 @@
 //! Decoders: which states to keep. They know neither features nor gold.
+//!
+//! One file per decoder, and one arm in [`Method`].
 
 mod beam;
+#[cfg(test)]
+pub(crate) mod exhaustive;
 mod greedy;
 
-pub use beam::{Beam, BeamSearch, Item};
-pub use greedy::Greedy;
+pub use beam::Beam;
+pub use greedy::{Greedy, Step};
 
+use crate::config::Update;
+use crate::forest::Forest;
+use crate::ids::ActionId;
 use crate::score::Scorer;
 use crate::sentence::Sentence;
 use crate::system::TransitionSystem;
 
-/// A finished parse.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Parse<T> {
-    /// The tree.
-    pub tree: T,
-    /// The sum of its actions' scores, in the scorer's own unit.
-    pub score: f64,
+/// How good the best parse of a search is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Guarantee {
+    /// There may be a better one.
+    Heuristic,
+    /// There is none better.
+    Exact,
+    /// None has a higher score than this.
+    Bounded {
+        /// The bound.
+        upper: f64,
+    },
 }
 
-/// Searches for the best derivation. Gives nothing for a sentence without words.
-pub trait Decoder {
-    /// The best parse it finds.
-    fn decode<S: TransitionSystem, M: Scorer + ?Sized>(
-        &mut self,
-        system: &S,
-        scorer: &mut M,
-        sentence: &Sentence,
-    ) -> Option<Parse<S::Tree>> {
-        self.k_best(system, scorer, sentence, 1).into_iter().next()
+/// A finished derivation that a search found.
+pub struct Found<'a, S: TransitionSystem> {
+    /// The arena of the sentence.
+    pub forest: &'a Forest,
+    /// The final state.
+    pub state: S::State,
+    /// The sum of its actions' scores, in the scorer's own unit.
+    pub score: f64,
+    /// The largest score gap to the best hypothesis that it had on the way, if it had rivals.
+    pub score_gap: f64,
+}
+
+impl<S: TransitionSystem> Found<'_, S> {
+    /// Its tree.
+    pub fn tree(&self, system: &S) -> S::Tree {
+        system.tree(self.forest, &self.state)
     }
 
-    /// Up to `k` parses with different derivations, best first.
-    fn k_best<S: TransitionSystem, M: Scorer + ?Sized>(
+    /// Its actions, IDLE included.
+    pub fn actions(&self, system: &S) -> Vec<ActionId> {
+        self.forest.history(system.view(&self.state).past)
+    }
+}
+
+/// Where a search preferred another derivation to the one it was compared with: both up to there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Violation {
+    /// What the search preferred.
+    pub predicted: Vec<ActionId>,
+    /// What it was compared with.
+    pub reference: Vec<ActionId>,
+}
+
+/// Searches for the best derivation. It owns its memory, which it uses again.
+pub trait Decoder<S: TransitionSystem>: Send {
+    /// Hands over the derivations it finds, best first, until `found` has enough (it says whether to go on). A sentence without
+    /// words has none.
+    fn decode(
         &mut self,
         system: &S,
-        scorer: &mut M,
+        scorer: &mut dyn Scorer,
         sentence: &Sentence,
-        k: usize,
-    ) -> Vec<Parse<S::Tree>>;
+        found: &mut dyn FnMut(Found<'_, S>) -> bool,
+    ) -> Guarantee;
+
+    /// The best tree alone. A decoder that can do with fewer scores then does.
+    fn best_tree(&mut self, system: &S, scorer: &mut dyn Scorer, sentence: &Sentence) -> Option<S::Tree> {
+        let mut tree = None;
+        self.decode(system, scorer, sentence, &mut |found| {
+            tree = Some(found.tree(system));
+            false
+        });
+        tree
+    }
+
+    /// Searches, and says where a derivation was beaten, for global training; nothing if it is the best. Here, at the end
+    /// of the search; a decoder that goes step by step looks at each.
+    fn violation(
+        &mut self,
+        system: &S,
+        scorer: &mut dyn Scorer,
+        sentence: &Sentence,
+        reference: &[ActionId],
+        _update: Update,
+    ) -> Option<Violation> {
+        let mut predicted = Vec::new();
+        self.decode(system, scorer, sentence, &mut |found| {
+            predicted = found.actions(system);
+            false
+        });
+        (predicted != reference).then(|| Violation { predicted, reference: reference.to_vec() })
+    }
+}
+
+/// Which decoder, and its settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// The best action at each step.
+    Greedy,
+    /// The best hypotheses at each step.
+    Beam {
+        /// How many.
+        width: usize,
+        /// Hypotheses are pruned whose score gap to the best is larger than this percentile of the gaps that eventual
+        /// winners had on the development set. 100 prunes nothing, nor does any number if the model has not seen gaps.
+        keep: usize,
+    },
+}
+
+impl Method {
+    /// What `keep` is unless something else is asked for: two thirds of the time, for a tenth of a point of accuracy in
+    /// most models (docs/log/2026-11.md).
+    pub const KEEP: usize = 95;
+
+    /// A beam of this width without pruning; a beam of one hypothesis is greedy.
+    pub fn beam(width: usize) -> Self {
+        match width {
+            0 | 1 => Method::Greedy,
+            _ => Method::Beam { width, keep: 100 },
+        }
+    }
+
+    /// How many hypotheses it keeps.
+    pub fn width(self) -> usize {
+        match self {
+            Method::Greedy => 1,
+            Method::Beam { width, .. } => width,
+        }
+    }
+
+    /// A decoder for a model with these score gaps.
+    pub fn decoder<S: TransitionSystem>(self, gaps: &ScoreGaps) -> Box<dyn Decoder<S>> {
+        match self {
+            Method::Greedy => Box::new(Greedy::default()),
+            Method::Beam { width, keep } => Box::new(Beam::new(width).with_max_gap(gaps.percentile(keep))),
+        }
+    }
+}
+
+/// Percentiles, from 0 to 100, of the largest score gaps that the winners of beam search had on their way, for the
+/// sentences of a development set; perhaps none.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
+pub struct ScoreGaps(Vec<f32>);
+
+impl ScoreGaps {
+    /// Of these gaps.
+    pub fn of(mut gaps: Vec<f64>) -> Self {
+        gaps.sort_by(f64::total_cmp);
+        let last = gaps.len().saturating_sub(1);
+        let ranks = (0..=100).map(|percent| (last * percent).div_ceil(100));
+        ScoreGaps(ranks.filter_map(|rank| gaps.get(rank)).map(|&gap| gap as f32).collect())
+    }
+
+    /// The gap that this percentage of the winners did not exceed; no limit at 100, or where none was seen.
+    pub fn percentile(&self, percent: usize) -> f64 {
+        let gap = self.0.get(percent).filter(|_| percent < 100);
+        gap.map_or(f64::INFINITY, |&gap| f64::from(gap))
+    }
+
+    /// Are they percentiles?
+    pub fn is_sound(&self) -> bool {
+        let is_gap = |gap: &f32| gap.is_finite() && *gap >= 0.0;
+        (self.0.is_empty() || self.0.len() == 101) && self.0.iter().all(is_gap) && self.0.is_sorted()
+    }
 }
 
 #[cfg(test)]

@@ -32,11 +32,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::config::TrainConfig;
+use crate::decode::ScoreGaps;
 use crate::error::{Code, Error, Result};
-use crate::features::{TemplateSet, Vocabulary};
+use crate::features::Vocabulary;
 use crate::map::{Bytes, Stretch, WordSource};
 use crate::registry::{Registered, SystemTag, SystemVisitor};
-use crate::score::{Frozen, FrozenWeights};
+use crate::score::{ScorerKind, ScorerModel, Shared};
 
 pub(crate) const MAGIC: &[u8; 8] = b"TREEWRT\n";
 const VERSION: u32 = 5;
@@ -45,6 +46,8 @@ const OLDEST_VERSION: u32 = 2;
 const PREFIX: usize = 32;
 const CHECKSUM_AT: usize = 24;
 const ALIGNMENT: usize = 64;
+/// More weights (16 GB) are damage.
+const MAX_WORDS: u64 = 1 << 32;
 
 /// A model of a known system. Cloning one shares its tables.
 #[derive(Debug)]
@@ -53,15 +56,12 @@ pub struct TypedModel<S: Registered> {
     pub system: Arc<S>,
     /// Its words.
     pub vocabulary: Arc<Vocabulary>,
-    /// Its templates.
-    pub templates: Arc<TemplateSet>,
     /// Its weights.
-    pub weights: FrozenWeights,
+    pub scorer: Arc<dyn ScorerModel>,
     /// How it was trained.
     pub config: TrainConfig,
-    /// How far the winners of beam search were behind on their way, for the sentences of the development set: the
-    /// least, what one in hundred did not exceed, and so on to the most; empty if this was not seen.
-    pub lags: Arc<[f32]>,
+    /// Of the winners of beam search for the development set.
+    pub score_gaps: ScoreGaps,
 }
 
 impl<S: Registered> Clone for TypedModel<S> {
@@ -69,24 +69,10 @@ impl<S: Registered> Clone for TypedModel<S> {
         TypedModel {
             system: self.system.clone(),
             vocabulary: self.vocabulary.clone(),
-            templates: self.templates.clone(),
-            weights: self.weights.clone(),
+            scorer: self.scorer.clone(),
             config: self.config.clone(),
-            lags: self.lags.clone(),
+            score_gaps: self.score_gaps.clone(),
         }
-    }
-}
-
-impl<S: Registered> TypedModel<S> {
-    /// A scorer of its own for one worker.
-    pub fn scorer(&self) -> Frozen {
-        Frozen::new(self.vocabulary.clone(), &self.templates, self.weights.clone())
-    }
-
-    /// The lag that so many in hundred of the winners for the development set did not exceed.
-    pub fn most_lag(&self, keep: usize) -> f64 {
-        let lag = self.lags.get(keep).filter(|_| keep < 100);
-        lag.map_or(f64::INFINITY, |&lag| f64::from(lag))
     }
 }
 
@@ -96,7 +82,7 @@ pub(crate) trait AnyModel: Send + Sync {
     fn config(&self) -> &TrainConfig;
     fn info(&self) -> ModelInfo;
     fn header(&self) -> serde_json::Result<Vec<u8>>;
-    fn weights(&self) -> &FrozenWeights;
+    fn words(&self) -> &[u32];
     fn vocabulary(&self) -> &Arc<Vocabulary>;
 }
 
@@ -113,10 +99,10 @@ impl<S: Registered> AnyModel for TypedModel<S> {
         ModelInfo {
             system: S::TAG,
             n_actions: self.system.n_actions(),
-            n_templates: self.templates.len(),
-            n_features: self.weights.n_features(),
+            n_templates: self.scorer.n_templates(),
+            n_features: self.scorer.n_features(),
             n_words: self.vocabulary.n_words(),
-            weight_bytes: self.weights.words().len() * 4,
+            weight_bytes: self.scorer.words().len() * 4,
             config: self.config.clone(),
         }
     }
@@ -127,17 +113,17 @@ impl<S: Registered> AnyModel for TypedModel<S> {
             config: self.config.clone(),
             tables: serde_json::to_value(&*self.system)?,
             vocabulary: (*self.vocabulary).clone(),
-            score_gaps: self.lags.to_vec(),
-            scorer: ScorerHeader::Linear {
-                templates: self.templates.text().to_owned(),
-                n_buckets: self.weights.n_buckets(),
-                n_features: self.weights.n_features(),
+            score_gaps: self.score_gaps.clone(),
+            scorer: {
+                let mut scorer = self.scorer.header();
+                scorer["kind"] = self.scorer.kind().into();
+                scorer
             },
         })
     }
 
-    fn weights(&self) -> &FrozenWeights {
-        &self.weights
+    fn words(&self) -> &[u32] {
+        self.scorer.words()
     }
 
     fn vocabulary(&self) -> &Arc<Vocabulary> {
@@ -152,17 +138,9 @@ struct Header {
     /// The system's own tables.
     tables: serde_json::Value,
     vocabulary: Vocabulary,
-    /// Percentiles of the score gaps of winners.
-    score_gaps: Vec<f32>,
-    scorer: ScorerHeader,
-}
-
-/// What a scorer needs beside its weights.
-#[derive(Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-enum ScorerHeader {
-    /// A perceptron over feature templates.
-    Linear { templates: String, n_buckets: usize, n_features: usize },
+    score_gaps: ScoreGaps,
+    /// Its kind, and what that needs beside its weights.
+    scorer: serde_json::Value,
 }
 
 /// The header of an older file as it would be written now.
@@ -224,7 +202,7 @@ impl Model {
     /// When the output fails.
     pub fn save(&self, out: &mut dyn Write) -> Result<()> {
         let header = self.0.header().map_err(|error| Error::new(Code::BadModel, 0, 0, error.to_string()))?;
-        let words = self.0.weights().words();
+        let words = self.0.words();
         let mut bytes = Vec::with_capacity(words.len() * 4);
         words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
         let start = weights_start(header.len());
@@ -296,7 +274,7 @@ impl Model {
             )));
         }
         let n_words = u64::from_le_bytes(prefix[16..24].try_into().expect("eight bytes"));
-        if n_words > FrozenWeights::MOST_WORDS as u64 {
+        if n_words > MAX_WORDS {
             return Err(bad(format!("the model has {n_words} weights, more than this program reads")));
         }
         let header_len = number(12) as usize;
@@ -334,17 +312,16 @@ impl Model {
                     .map_err(|error| bad(format!("in the system's tables: {error}")))?;
                 system.check_tables().map_err(|why| bad(format!("in the system's tables: {why}")))?;
                 check_settings(&header.config, S::TAG, &header.score_gaps).map_err(bad)?;
-                let ScorerHeader::Linear { templates, n_buckets, n_features } = header.scorer;
-                let templates =
-                    TemplateSet::parse(&templates).map_err(|error| bad(error.message.to_string()))?;
-                let weights = FrozenWeights::from_words(words, n_buckets, system.n_actions(), n_features)?;
+                let vocabulary = Arc::new(header.vocabulary);
+                let shared = Shared { vocabulary: vocabulary.clone(), n_actions: system.n_actions() };
+                let kind = header.scorer["kind"].as_str().unwrap_or_default();
+                let kind = <dyn ScorerKind>::named(kind).map_err(|error| bad(error.message.to_string()))?;
                 Ok(Model::new(TypedModel::<S> {
                     system: Arc::new(system),
-                    vocabulary: Arc::new(header.vocabulary),
-                    templates: Arc::new(templates),
-                    weights,
+                    vocabulary,
+                    scorer: kind.load(header.scorer, words, shared)?,
                     config: header.config,
-                    lags: header.score_gaps.into(),
+                    score_gaps: header.score_gaps,
                 }))
             }
         }
@@ -356,7 +333,11 @@ impl Model {
 const MAX_BEAM: usize = 4096;
 
 /// Checks the settings of a header that matter when parsing, and the percentiles of score gaps.
-fn check_settings(config: &TrainConfig, system: SystemTag, lags: &[f32]) -> std::result::Result<(), String> {
+fn check_settings(
+    config: &TrainConfig,
+    system: SystemTag,
+    score_gaps: &ScoreGaps,
+) -> std::result::Result<(), String> {
     if config.system != system {
         return Err(format!("the model is for {system}, but was trained for {}", config.system));
     }
@@ -364,9 +345,7 @@ fn check_settings(config: &TrainConfig, system: SystemTag, lags: &[f32]) -> std:
         return Err(format!("the model's beam is {}; it should be from 1 to {MAX_BEAM}", config.beam));
     }
     config.pseudo_projective().map_err(|error| error.message.to_string())?;
-    let are_percentiles = lags.is_empty() || lags.len() == 101;
-    let is_gap = |gap: &f32| gap.is_finite() && *gap >= 0.0;
-    if !are_percentiles || !lags.iter().all(is_gap) || !lags.is_sorted() {
+    if !score_gaps.is_sound() {
         return Err("the model's percentiles of score gaps are not in order".to_owned());
     }
     Ok(())

@@ -2,31 +2,22 @@
 
 use std::path::Path;
 
-use crate::decode::{Beam, BeamSearch, Decoder, Greedy, Parse};
+use crate::decode::{Decoder, Guarantee, Method};
 use crate::error::Result;
 use crate::model::{Model, ModelInfo, TypedModel};
 use crate::registry::Registered;
-use crate::score::Frozen;
+use crate::score::Scorer;
 use crate::sentence::Sentence;
 use crate::tree::{ParserTree, PseudoProjective, Tree, TreeKind, deprojectivize};
 
 /// How to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Search {
-    /// Items in the beam; 1 is greedy.
-    pub beam: usize,
-    /// How many parses are wanted; there are never more than items in the beam. The search is the same whatever this is,
-    /// so the first parse is that of `k_best = 1`; a wider beam or a larger `keep` finds more alternatives.
+    /// The decoder and its settings.
+    pub method: Method,
+    /// How many parses are wanted; a beam never finds more than it has items. The search is the same whatever this is,
+    /// so the first parse is that of `k_best = 1`; a wider beam or less pruning finds more alternatives.
     pub k_best: usize,
-    /// Whoever is so far behind the best that of the winners for the development set only the rest, of hundred, ever
-    /// was, leaves the beam. 100: nobody does, as in a model that was trained without a beam or development set.
-    pub keep: usize,
-}
-
-impl Search {
-    /// What `keep` is unless something else is asked for: two thirds of the time, for a tenth of a point of accuracy in
-    /// most models (docs/log/2026-11.md).
-    pub const KEEP: usize = 95;
 }
 
 /// A tree with the score of its derivation.
@@ -36,6 +27,10 @@ pub struct ScoredTree {
     pub tree: Tree,
     /// The sum of its actions' scores; comparable within one sentence and model only.
     pub score: f64,
+    /// The largest score gap to the best hypothesis that its derivation had on the way, if it had rivals.
+    pub score_gap: f64,
+    /// What the search says of the best parse.
+    pub guarantee: Guarantee,
 }
 
 impl ScoredTree {
@@ -94,7 +89,11 @@ impl Parser {
 
     /// The search the model was trained with.
     pub fn default_search(&self) -> Search {
-        Search { beam: self.model.0.config().beam, k_best: 1, keep: Search::KEEP }
+        let method = match Method::beam(self.model.0.config().beam) {
+            Method::Beam { width, .. } => Method::Beam { width, keep: Method::KEEP },
+            method => method,
+        };
+        Search { method, k_best: 1 }
     }
 
     /// A worker with scratch memory of its own, for one thread.
@@ -135,10 +134,10 @@ pub(crate) trait ParseSentence {
 }
 
 pub(crate) struct TypedWorker<S: Registered> {
-    scorer: Frozen,
-    beam: BeamSearch<S>,
-    greedy: Greedy,
     model: TypedModel<S>,
+    scorer: Box<dyn Scorer>,
+    /// The decoder of the last search, and its settings.
+    decoder: Option<(Method, Box<dyn Decoder<S>>)>,
     encoding: Option<PseudoProjective>,
 }
 
@@ -146,60 +145,51 @@ impl<S: Registered> TypedWorker<S> {
     pub(crate) fn new(model: TypedModel<S>) -> Self {
         // The settings were checked before training; a model file with others encodes nothing.
         let encoding = model.config.pseudo_projective().ok().flatten();
-        TypedWorker {
-            scorer: model.scorer(),
-            beam: BeamSearch::default(),
-            greedy: Greedy::new(),
-            model,
-            encoding,
-        }
+        TypedWorker { scorer: model.scorer.scorer(), decoder: None, model, encoding }
     }
 
-    /// A tree as the treebank has it.
-    fn restored(&self, tree: S::Tree) -> Tree {
-        match (tree.restore(), self.encoding) {
-            (Tree::Dependency(tree), Some(encoding)) => Tree::Dependency(deprojectivize(&tree, encoding)),
-            (tree, _) => tree,
+    /// Sees to it that the decoder is the one asked for.
+    fn set_decoder(&mut self, method: Method) {
+        if self.decoder.as_ref().is_none_or(|(of, _)| *of != method) {
+            self.decoder = Some((method, method.decoder(&self.model.score_gaps)));
         }
-    }
-
-    /// How far the best parse of the last sentence was behind on its way, if it was found with a beam.
-    pub(crate) fn lag(&self) -> f64 {
-        self.beam.beam().first().map_or(0.0, |item| item.lag)
     }
 }
 
+/// A tree as the treebank has it.
+fn restored<T: ParserTree>(tree: T, encoding: Option<PseudoProjective>) -> Tree {
+    match (tree.restore(), encoding) {
+        (Tree::Dependency(tree), Some(encoding)) => Tree::Dependency(deprojectivize(&tree, encoding)),
+        (tree, _) => tree,
+    }
+}
+
+const WAS_SET: &str = "the decoder was set";
+
 impl<S: Registered> ParseSentence for TypedWorker<S> {
     fn parse(&mut self, sentence: &Sentence, search: Search) -> Vec<ScoredTree> {
-        let system = &*self.model.system;
-        if search.beam <= 1 {
-            let parse = self.greedy.decode(system, &mut self.scorer, sentence);
-            let scored =
-                |parse: Parse<S::Tree>| ScoredTree { tree: self.restored(parse.tree), score: parse.score };
-            return parse.map(scored).into_iter().collect();
-        }
-        let beam = Beam { width: search.beam, most_lag: self.model.most_lag(search.keep) };
-        beam.search_in(&mut self.beam, system, &mut self.scorer, sentence);
+        self.set_decoder(search.method);
+        let (_, decoder) = self.decoder.as_mut().expect(WAS_SET);
+        let (system, encoding) = (&*self.model.system, self.encoding);
         let mut trees: Vec<ScoredTree> = Vec::new();
-        for Parse { tree, score } in self.beam.parses(system) {
-            let tree = self.restored(tree);
+        let guarantee = decoder.decode(system, &mut *self.scorer, sentence, &mut |found| {
+            let tree = restored(found.tree(system), encoding);
             // Different derivations, or trees for the system, may be one tree for the treebank.
             if trees.iter().all(|other| other.tree != tree) {
-                trees.push(ScoredTree { tree, score });
+                let (score, score_gap) = (found.score, found.score_gap);
+                trees.push(ScoredTree { tree, score, score_gap, guarantee: Guarantee::Heuristic });
             }
-            if trees.len() == search.k_best {
-                break;
-            }
-        }
+            trees.len() < search.k_best
+        });
+        trees.iter_mut().for_each(|tree| tree.guarantee = guarantee);
         trees
     }
 
     fn parse_best(&mut self, sentence: &Sentence, search: Search) -> Option<Tree> {
-        if search.beam > 1 {
-            return self.parse(sentence, search).into_iter().next().map(|scored| scored.tree);
-        }
-        let tree = self.greedy.tree(&*self.model.system, &mut self.scorer, sentence);
-        tree.map(|tree| self.restored(tree))
+        self.set_decoder(search.method);
+        let (_, decoder) = self.decoder.as_mut().expect(WAS_SET);
+        let tree = decoder.best_tree(&self.model.system, &mut *self.scorer, sentence);
+        tree.map(|tree| restored(tree, self.encoding))
     }
 }
 
@@ -210,8 +200,10 @@ mod tests {
 
     fn probabilities(scores: &[f64], n_words: usize) -> Vec<f64> {
         let tree = || Tree::from(trees::tree("(A w0)"));
-        let scored: Vec<ScoredTree> =
-            scores.iter().map(|&score| ScoredTree { tree: tree(), score }).collect();
+        let scored: Vec<ScoredTree> = scores
+            .iter()
+            .map(|&score| ScoredTree { tree: tree(), score, score_gap: 0.0, guarantee: Guarantee::Heuristic })
+            .collect();
         ScoredTree::probabilities(&scored, n_words)
     }
 

@@ -1,16 +1,213 @@
 //! Scorers turn views into rows of numbers, one number per action; learners change them.
+//!
+//! One folder per kind of scorer, and one line in [`KINDS`].
 
-mod frozen;
-mod perceptron;
+#[cfg(test)]
+mod bigrams;
+pub mod linear;
 
-pub use frozen::{Frozen, FrozenWeights};
-pub use perceptron::Perceptron;
+use std::sync::Arc;
 
+use crate::config::TrainConfig;
+use crate::error::{Code, Error, Result};
+use crate::features::Vocabulary;
 use crate::forest::{Forest, View};
 use crate::ids::ActionId;
+use crate::map::WordSource;
 use crate::sentence::Sentence;
 use crate::system::ActionSet;
 use crate::weights::kernel;
+
+/// Every kind of scorer.
+const KINDS: &[&dyn ScorerKind] = &[
+    &linear::Linear,
+    #[cfg(test)]
+    &bigrams::Bigrams,
+];
+
+/// A kind of scorer: how to begin learning, and how to read what was learnt.
+pub trait ScorerKind: Sync {
+    /// The name in settings and model files.
+    fn name(&self) -> &'static str;
+
+    /// A learner that knows nothing yet.
+    ///
+    /// # Errors
+    /// When the settings do not fit.
+    fn learner(&self, config: &TrainConfig, shared: Shared) -> Result<Box<dyn Learner>>;
+
+    /// What [`ScorerModel::header`] and [`ScorerModel::words`] gave.
+    ///
+    /// # Errors
+    /// When they do not fit together.
+    fn load(
+        &self,
+        header: serde_json::Value,
+        words: Arc<dyn WordSource>,
+        shared: Shared,
+    ) -> Result<Arc<dyn ScorerModel>>;
+}
+
+impl dyn ScorerKind {
+    /// The kind of this name.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn named(name: &str) -> Result<&'static dyn ScorerKind> {
+        KINDS.iter().copied().find(|kind| kind.name() == name).ok_or_else(|| {
+            let known: Vec<&str> = KINDS.iter().map(|kind| kind.name()).collect();
+            let message = format!("there is no scorer {name:?}; there are {}", known.join(", "));
+            Error::new(Code::BadTraining, 0, 0, message)
+        })
+    }
+}
+
+/// What the scorers of a model have in common.
+#[derive(Clone, Debug)]
+pub struct Shared {
+    /// The words and tags of the training data.
+    pub vocabulary: Arc<Vocabulary>,
+    /// The number of actions.
+    pub n_actions: usize,
+}
+
+/// A sentence that a scorer has open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotId(u32);
+
+/// States of one open sentence, which are all of one forest.
+#[derive(Clone, Copy, Debug)]
+pub struct Views<'a> {
+    /// The sentence.
+    pub slot: SlotId,
+    /// Its forest.
+    pub forest: &'a Forest,
+    /// What is to be scored.
+    pub views: &'a [View],
+}
+
+/// One row of scores per view; the batch is the only call, one state is a batch of one.
+pub trait Scorer: Send {
+    /// Opens sentences, as many as there are, and appends a slot for each: an encoder runs over all of them at once. Every
+    /// slot that is open has a forest of its own.
+    fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>);
+
+    /// Closes a sentence; its slot may be used again.
+    fn close(&mut self, slot: SlotId);
+
+    /// Fills one row per view, in the order of the queries and their views.
+    fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows);
+
+    /// Opens one sentence.
+    fn open_one(&mut self, sentence: &Sentence) -> SlotId {
+        let mut slots = Vec::with_capacity(1);
+        self.open(&[sentence], &mut slots);
+        slots[0]
+    }
+}
+
+/// Whether a learner is learning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// It may leave out what makes learning robust (dropout), by choices that follow from the seed.
+    Train {
+        /// The seed.
+        seed: u64,
+    },
+    /// It scores as well as it can.
+    Predict,
+}
+
+/// A scorer that learns. Trainers turn losses into gradients of scores ([`Learner::backward`]), for as many states and
+/// sentences as they like, and then let it change its weights ([`Learner::step`]).
+pub trait Learner: Scorer {
+    /// Changes the mode; by default both are alike.
+    fn set_mode(&mut self, _mode: Mode) {}
+
+    /// The loss falls when the scores of these actions in this state move against their gradients.
+    fn backward(&mut self, slot: SlotId, forest: &Forest, view: &View, gradient: &[(ActionId, f32)]);
+
+    /// Changes the weights by the gradients since the last step: a minibatch is over.
+    fn step(&mut self);
+
+    /// Is every state a minibatch of its own in local training? If not, a number of sentences is.
+    fn learns_by_state(&self) -> bool {
+        false
+    }
+
+    /// How many features or parameters have been learnt by now.
+    fn n_features(&self) -> usize;
+
+    /// What was learnt, for parsing.
+    ///
+    /// # Errors
+    /// When it is too large.
+    fn freeze(&self) -> Result<Arc<dyn ScorerModel>>;
+
+    /// Writes the state of learning, for a checkpoint.
+    fn save(&self, out: &mut Vec<u8>);
+
+    /// Takes up what `save` wrote; nothing if it is damaged.
+    fn load(&mut self, bytes: &[u8]) -> Option<()>;
+}
+
+/// A scorer's weights, shared by the workers of a model.
+pub trait ScorerModel: Send + Sync + std::fmt::Debug {
+    /// Its kind's name.
+    fn kind(&self) -> &'static str;
+
+    /// A scorer with scratch memory of its own.
+    fn scorer(&self) -> Box<dyn Scorer>;
+
+    /// What it needs beside its weights, for the header of the model file: an object.
+    fn header(&self) -> serde_json::Value;
+
+    /// Its weights, for the model file.
+    fn words(&self) -> &[u32];
+
+    /// The number of features or parameters.
+    fn n_features(&self) -> usize;
+
+    /// The number of feature templates, if it has any.
+    fn n_templates(&self) -> usize {
+        0
+    }
+}
+
+/// What a scorer keeps for each open sentence. Closed slots are used again, memory and all.
+#[derive(Clone, Debug)]
+pub struct Slots<T> {
+    items: Vec<T>,
+    closed: Vec<SlotId>,
+}
+
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
+        Slots { items: Vec::new(), closed: Vec::new() }
+    }
+}
+
+impl<T> Slots<T> {
+    /// A slot that was closed, or a new one with what `make` gives.
+    pub fn open(&mut self, make: impl FnOnce() -> T) -> (SlotId, &mut T) {
+        let slot = self.closed.pop().unwrap_or_else(|| {
+            self.items.push(make());
+            SlotId(self.items.len() as u32 - 1)
+        });
+        (slot, &mut self.items[slot.0 as usize])
+    }
+
+    /// Closes a slot.
+    pub fn close(&mut self, slot: SlotId) {
+        self.closed.push(slot);
+    }
+
+    /// What an open slot holds.
+    #[inline]
+    pub fn get(&mut self, slot: SlotId) -> &mut T {
+        &mut self.items[slot.0 as usize]
+    }
+}
 
 /// Scores: one row per view, one column per action.
 #[derive(Clone, Debug, Default)]
@@ -88,44 +285,6 @@ impl Block<'_> {
             Some((self.start + i, *score))
         })
     }
-}
-
-/// The highest of scored actions that come in ascending order; the first of equals.
-#[inline]
-fn best_of(scored: impl Iterator<Item = (f32, ActionId)>) -> Option<(f32, ActionId)> {
-    scored.fold(None, |best: Option<(f32, ActionId)>, next| match best {
-        Some(best) if best.0 >= next.0 => Some(best),
-        _ => Some(next),
-    })
-}
-
-/// One row of scores per view; the batch is the only call, one state is a batch of one.
-pub trait Scorer {
-    /// Called before the views of a sentence, which are all of one forest.
-    fn start_sentence(&mut self, sentence: &Sentence);
-
-    /// Fills one row per view.
-    fn score(&mut self, forest: &Forest, views: &[View], rows: &mut Rows);
-}
-
-/// A scorer that learns.
-pub trait Learner: Scorer {
-    /// Local: `row` holds the scores of `view`. Raises the best of `good` against the best of the other legal
-    /// actions if these are not already below it. Returns the loss.
-    fn learn_step(
-        &mut self,
-        forest: &Forest,
-        view: &View,
-        row: &[f32],
-        legal: &ActionSet,
-        good: &ActionSet,
-    ) -> f32;
-
-    /// Global: adds `by` to the features of one action (structured update).
-    fn nudge(&mut self, forest: &Forest, view: &View, action: ActionId, by: f32);
-
-    /// One training example is over (for averaging).
-    fn end_batch(&mut self);
 }
 
 #[cfg(test)]

@@ -1,15 +1,17 @@
 //! Local training: each state by itself, with an oracle, and with exploration of the model's own mistakes.
 
+use super::loss::{Loss, Perceptron};
 use super::{Example, Log};
 use crate::config::TrainConfig;
-use crate::decode::Greedy;
+use crate::decode::{Greedy, Step};
 use crate::error::{Code, Error, Result};
+use crate::ids::ActionId;
 use crate::oracle::Oracle;
-use crate::registry::AnyOracle;
-use crate::registry::Registered;
+use crate::registry::{AnyOracle, Registered};
 use crate::rng::Rng;
-use crate::score::Learner;
+use crate::score::{Learner, SlotId};
 use crate::system::ActionSet;
+use crate::tree::Underivable;
 
 /// One pass over the data; gives the number of steps in which the model was wrong, and of all.
 #[allow(clippy::too_many_arguments)] // The trainer's own loop is its only caller.
@@ -19,59 +21,94 @@ pub(super) fn epoch<S: Registered>(
     system: &S,
     examples: &[Example<S>],
     order: &[usize],
-    learner: &mut impl Learner,
+    learner: &mut dyn Learner,
     rng: &mut Rng,
     log: &mut dyn Log,
 ) -> Result<(u64, u64)> {
-    let mut greedy = Greedy::new();
-    let mut sets = [ActionSet::new(system.n_actions()), ActionSet::new(system.n_actions())];
-    let explore = if epoch > config.explore_after { config.explore } else { 0.0 };
-    let mut counts = (0, 0);
-    for (done, &i) in order.iter().enumerate() {
-        let example = &examples[i];
-        let unfit = |why: crate::tree::Underivable| Error::new(Code::Underivable, 0, 0, why.to_string());
-        let oracle = AnyOracle::new(config.oracle, system, &example.gold).map_err(unfit)?;
-        learn(&mut greedy, system, example, oracle, learner, rng, explore, &mut sets, &mut counts);
-        log.sentence(epoch, done + 1, order.len());
+    let mut trainer = Trainer {
+        system,
+        greedy: Greedy::default(),
+        explore: if epoch > config.explore_after { config.explore } else { 0.0 },
+        rng,
+        good: ActionSet::default(),
+        allowed: ActionSet::default(),
+        gradient: Vec::new(),
+        n_wrong: 0,
+        n_steps: 0,
+    };
+    let (mut done, mut slots) = (0, Vec::new());
+    for batch in order.chunks(config.batch) {
+        let sentences: Vec<_> = batch.iter().map(|&i| &examples[i].sentence).collect();
+        slots.clear();
+        learner.open(&sentences, &mut slots);
+        for (&i, &slot) in batch.iter().zip(&slots) {
+            let unfit = |why: Underivable| Error::new(Code::Underivable, 0, 0, why.to_string());
+            let oracle = AnyOracle::new(config.oracle, system, &examples[i].gold).map_err(unfit)?;
+            trainer.learn(&examples[i], slot, oracle, learner);
+            learner.close(slot);
+            done += 1;
+            log.sentence(epoch, done, order.len());
+        }
+        if !learner.learns_by_state() {
+            learner.step();
+        }
     }
-    Ok(counts)
+    Ok((trainer.n_wrong, trainer.n_steps))
 }
 
-/// Learns from one sentence.
-#[allow(clippy::too_many_arguments)] // The epoch's loop is its only caller.
-fn learn<S: Registered, L: Learner>(
-    greedy: &mut Greedy,
-    system: &S,
-    example: &Example<S>,
-    mut oracle: AnyOracle<S>,
-    learner: &mut L,
-    rng: &mut Rng,
+struct Trainer<'a, S> {
+    system: &'a S,
+    greedy: Greedy,
+    /// With this probability the model's own mistakes are followed.
     explore: f64,
-    [good, allowed]: &mut [ActionSet; 2],
-    counts: &mut (u64, u64),
-) {
-    greedy.walk(system, learner, &example.sentence, |learner, forest, state, view, rows, legal| {
-        // The parser will choose among all legal actions, so that is what it learns to do; only what is right, and
-        // where training goes, is up to the oracle.
-        allowed.clone_from(legal);
-        oracle.restrict(system, forest, state, allowed);
-        oracle.optimal(system, forest, state, allowed, good);
-        let predicted = rows.best(0, legal).expect("a state that is not final has a legal action");
-        let best_good = rows.best(0, good).expect("an oracle always has an optimal action");
-        counts.1 += 1;
-        if legal.len() > 1 {
-            let loss = learner.learn_step(forest, view, rows.row(0), legal, good);
-            counts.0 += u64::from(loss > 0.0);
-            learner.end_batch();
-        }
-        let wrong = !good.contains(predicted);
-        let follow = wrong
-            && explore > 0.0
-            && rng.unit() < explore
-            && allowed.contains(predicted)
-            && oracle.may_follow(system, forest, state, predicted);
-        let action = if follow { predicted } else { best_good };
-        oracle.advance(system, forest, state, action);
-        action
-    });
+    rng: &'a mut Rng,
+    good: ActionSet,
+    allowed: ActionSet,
+    gradient: Vec<(ActionId, f32)>,
+    n_wrong: u64,
+    n_steps: u64,
+}
+
+impl<S: Registered> Trainer<'_, S> {
+    /// Learns from one sentence, which the learner has open.
+    fn learn(
+        &mut self,
+        example: &Example<S>,
+        slot: SlotId,
+        mut oracle: AnyOracle<S>,
+        learner: &mut dyn Learner,
+    ) {
+        let Trainer { system, greedy, explore, rng, good, allowed, gradient, n_wrong, n_steps } = self;
+        let choose = |step: Step<'_, S, dyn Learner + '_>| {
+            let Step { scorer: learner, slot, forest, state, view, rows, legal } = step;
+            // The parser will choose among all legal actions, so that is what it learns to do; only what is right, and
+            // where training goes, is up to the oracle.
+            allowed.clone_from(legal);
+            oracle.restrict(system, forest, state, allowed);
+            oracle.optimal(system, forest, state, allowed, good);
+            let predicted = rows.best(0, legal).expect("a state that is not final has a legal action");
+            let best_good = rows.best(0, good).expect("an oracle always has an optimal action");
+            *n_steps += 1;
+            if legal.len() > 1 {
+                let loss = Perceptron.gradient(rows.row(0), legal, good, gradient);
+                *n_wrong += u64::from(loss > 0.0);
+                if loss > 0.0 {
+                    learner.backward(slot, forest, &view, gradient);
+                }
+                if learner.learns_by_state() {
+                    learner.step();
+                }
+            }
+            let is_wrong = !good.contains(predicted);
+            let follows = is_wrong
+                && *explore > 0.0
+                && rng.unit() < *explore
+                && allowed.contains(predicted)
+                && oracle.may_follow(system, forest, state, predicted);
+            let action = if follows { predicted } else { best_good };
+            oracle.advance(system, forest, state, action);
+            action
+        };
+        greedy.walk(*system, learner, (slot, &example.sentence), choose);
+    }
 }

@@ -5,6 +5,7 @@ mod choose;
 mod examples;
 mod global;
 mod local;
+mod loss;
 mod recipes;
 mod rerank;
 
@@ -18,15 +19,16 @@ pub use crate::config::{TrainConfig, Update};
 
 use std::sync::Arc;
 
+use crate::decode::{Method, ScoreGaps};
 use crate::error::{Code, Error, Result};
 use crate::eval::{AttachmentScore, ConstituentScorer, Params, Parsed};
 use crate::features::Vocabulary;
 use crate::model::{Model, TypedModel};
-use crate::model::{ParseSentence, Search, TypedWorker};
+use crate::model::{ParseSentence, ScoredTree, Search, TypedWorker};
 use crate::registry::OracleKind;
 use crate::registry::{Registered, SystemVisitor};
 use crate::rng::Rng;
-use crate::score::{FrozenWeights, Perceptron};
+use crate::score::{Mode, ScorerKind, Shared};
 use crate::sentence::Sentence;
 use crate::tree::Entry;
 use crate::tree::TreeKind;
@@ -170,19 +172,21 @@ fn train_system<S: Registered>(
     let examples::Prepared { system, examples, underivable } =
         examples::prepare::<S>(config, data.train, &preparer)?;
     log.prepared(examples.len(), &underivable, system.n_actions());
-    let templates = config.templates()?;
     // A word that occurs once stands for unknown words, so each sentence is counted once, whatever is learnt from it.
     let mut vocabulary = Vocabulary::of(examples.iter().map(|example| &example.sentence));
     let examples = examples::retag(examples, data);
-    if templates.uses_classes() {
+    if config.templates()?.uses_classes() {
         vocabulary = vocabulary.with_vectors((*config.classes).clone());
     }
-    let mut learner = Perceptron::new(vocabulary, templates, system.n_actions());
+    let vocabulary = Arc::new(vocabulary);
+    let shared = Shared { vocabulary: vocabulary.clone(), n_actions: system.n_actions() };
+    let mut learner = <dyn ScorerKind>::named(&config.scorer)?.learner(config, shared)?;
+    let mut decoder = Method::beam(config.beam).decoder::<S>(&ScoreGaps::default());
     let system = Arc::new(system);
     let fingerprint = examples::fingerprint(config, &examples);
     let (mut reports, mut best) = (Vec::new(), None::<(f64, Model)>);
     if let Some(checkpoint) = resume {
-        checkpoint.restore(fingerprint, &mut learner)?;
+        checkpoint.restore(fingerprint, &mut *learner)?;
         reports.clone_from(&checkpoint.reports);
         best = Some((checkpoint.best_score, Model::from_bytes(&checkpoint.best_model)?));
         reports.iter().for_each(|report| log.epoch(report));
@@ -190,25 +194,27 @@ fn train_system<S: Registered>(
     for epoch in reports.len() + 1..=config.epochs {
         let started = std::time::Instant::now();
         // Every epoch has a generator of its own, so a checkpoint need not hold one.
-        let mut rng = Rng::new(config.seed.wrapping_add((epoch as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+        let seed = config.seed.wrapping_add((epoch as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut rng = Rng::new(seed);
         let mut order: Vec<usize> = (0..examples.len()).collect();
         rng.shuffle(&mut order);
+        learner.set_mode(Mode::Train { seed });
         let (errors, of) = if config.update == Update::Local {
-            local::epoch(config, epoch, &*system, &examples, &order, &mut learner, &mut rng, log)?
+            local::epoch(config, epoch, &*system, &examples, &order, &mut *learner, &mut rng, log)?
         } else {
-            global::epoch(config, epoch, &*system, &examples, &order, &mut learner, log)
+            global::epoch(config, epoch, &*system, &examples, &order, &mut *decoder, &mut *learner, log)
         };
+        learner.set_mode(Mode::Predict);
         let train_seconds = started.elapsed().as_secs_f64();
         let mut model = TypedModel::<S> {
             system: system.clone(),
-            vocabulary: Arc::new(learner.vocabulary().clone()),
-            templates: Arc::new(learner.templates().clone()),
-            weights: FrozenWeights::of(&learner, config.min_weight)?,
+            vocabulary: vocabulary.clone(),
+            scorer: learner.freeze()?,
             config: config.clone(),
-            lags: Arc::default(),
+            score_gaps: ScoreGaps::default(),
         };
-        let (dev, dev_disc, lags) = score_dev(&model, data.dev);
-        model.lags = lags.into();
+        let (dev, dev_disc, score_gaps) = score_dev(&model, data.dev);
+        model.score_gaps = score_gaps;
         let score = dev.unwrap_or(epoch as f64);
         let is_best = best.as_ref().is_none_or(|(highest, _)| score > *highest);
         let report = EpochReport {
@@ -229,29 +235,29 @@ fn train_system<S: Registered>(
         }
         if epoch < config.epochs {
             let (best_score, best_model) = best.as_ref().expect("there was an epoch");
-            log.checkpoint(&Checkpoint::new(fingerprint, &reports, *best_score, best_model, &learner)?)?;
+            log.checkpoint(&Checkpoint::new(fingerprint, &reports, *best_score, best_model, &*learner)?)?;
         }
     }
     Ok(best.expect("there is at least one epoch").1)
 }
 
-/// The score of a model on a development set, sentences shared among `jobs` threads, and how far the winners in the beam
-/// lagged, in percentiles. Counts are added up in the order of sentences, so the number of threads does not show.
-fn score_dev<S: Registered>(model: &TypedModel<S>, dev: &[Entry]) -> (Option<f64>, Option<f64>, Vec<f32>) {
-    let jobs = model.config.jobs;
-    let search = Search { beam: model.config.beam, k_best: 1, keep: 100 };
-    let parse_all = |entries: &[Entry]| -> Vec<(Option<Tree>, f64)> {
+/// The score of a model on a development set, sentences shared among `jobs` threads, and the score gaps of the winners in
+/// the beam. Counts are added up in the order of sentences, so the number of threads does not show.
+fn score_dev<S: Registered>(model: &TypedModel<S>, dev: &[Entry]) -> (Option<f64>, Option<f64>, ScoreGaps) {
+    let method = Method::beam(model.config.beam);
+    let parse_all = |entries: &[Entry]| -> Vec<Option<ScoredTree>> {
         let mut worker = TypedWorker::new(model.clone());
-        let parse = |entry: &Entry| {
-            let tree = worker.parse(&entry.sentence, search).pop().map(|scored| scored.tree);
-            (tree, worker.lag())
-        };
-        entries.iter().map(parse).collect()
+        let search = Search { method, k_best: 1 };
+        entries.iter().map(|entry| worker.parse(&entry.sentence, search).pop()).collect()
     };
-    let predicted = shared_out(dev, jobs, parse_all);
-    let (trees, lags): (Vec<_>, Vec<_>) = predicted.into_iter().unzip();
+    let (mut trees, mut gaps) = (Vec::new(), Vec::new());
+    for parse in shared_out(dev, model.config.jobs, parse_all) {
+        gaps.push(parse.as_ref().map_or(0.0, |parse| parse.score_gap));
+        trees.push(parse.map(|parse| parse.tree));
+    }
     let (all, disc) = score_trees(dev, &trees);
-    (all, disc, percentiles(if search.beam > 1 { lags } else { Vec::new() }))
+    let has_rivals = method.width() > 1;
+    (all, disc, if has_rivals { ScoreGaps::of(gaps) } else { ScoreGaps::default() })
 }
 
 /// Work on entries by `jobs` threads; the results come in the order of the entries.
@@ -296,12 +302,4 @@ pub(crate) fn score_trees(dev: &[Entry], predicted: &[Option<Tree>]) -> (Option<
         return (attachment.all.las(), attachment.nonprojective.f1());
     }
     (brackets.all().f1(), disc.all().f1())
-}
-
-/// The least of some numbers, what one in hundred does not exceed, and so on to the most.
-fn percentiles(mut numbers: Vec<f64>) -> Vec<f32> {
-    numbers.sort_by(f64::total_cmp);
-    let last = numbers.len().saturating_sub(1);
-    let ranks = (0..=100).map(|percent| (last * percent).div_ceil(100));
-    ranks.filter_map(|rank| numbers.get(rank)).map(|&number| number as f32).collect()
 }

@@ -1,6 +1,7 @@
 //! Training, model files and parsing, end to end on the samples.
 
 use treewright::config::{TrainConfig, Update};
+use treewright::decode::Method;
 use treewright::model::Model;
 use treewright::model::{Parser, Search};
 use treewright::registry::OracleKind;
@@ -133,7 +134,7 @@ fn a_model_survives_its_file_and_parses_the_same() {
         Parser::open(&path).expect("a model"),
     ];
     let trees = |parser: &Parser, beam: usize| -> Vec<Option<Tree>> {
-        let mut worker = parser.worker().with_search(Search { beam, k_best: 1, keep: 100 });
+        let mut worker = parser.worker().with_search(Search { method: Method::beam(beam), k_best: 1 });
         entries.iter().map(|entry| worker.parse(&entry.sentence)).collect()
     };
     for beam in [1, 4] {
@@ -141,7 +142,7 @@ fn a_model_survives_its_file_and_parses_the_same() {
         assert!(first.iter().all(Option::is_some));
         assert!(parsers.iter().all(|parser| trees(parser, beam) == first));
     }
-    let mut worker = parsers[0].worker().with_search(Search { beam: 4, k_best: 3, keep: 100 });
+    let mut worker = parsers[0].worker().with_search(Search { method: Method::beam(4), k_best: 3 });
     let parses = worker.parse_k_best(&entries[0].sentence);
     assert_eq!(parses.len(), 3);
     assert!(parses.windows(2).all(|pair| pair[0].score >= pair[1].score));
@@ -156,7 +157,8 @@ fn the_model_knows_how_far_winners_lag() {
     let model = train(&config, learnt, new, None, &mut ()).expect("trainable");
     let parser = Parser::new(Model::from_bytes(&bytes(&model)).expect("a model"));
     let trees = |keep: usize| -> Vec<Option<Tree>> {
-        let mut worker = parser.worker().with_search(Search { beam: 4, k_best: 1, keep });
+        let mut worker =
+            parser.worker().with_search(Search { method: Method::Beam { width: 4, keep }, k_best: 1 });
         new.iter().map(|entry| worker.parse(&entry.sentence)).collect()
     };
     let whole = trees(100);
@@ -166,7 +168,8 @@ fn the_model_knows_how_far_winners_lag() {
     assert!(same(0) < same(99), "without any lag the search is greedy");
     // The first of several parses is the one that a search for one finds, whatever is kept.
     for keep in [0, 50, 95, 100] {
-        let mut worker = parser.worker().with_search(Search { beam: 4, k_best: 4, keep });
+        let mut worker =
+            parser.worker().with_search(Search { method: Method::Beam { width: 4, keep }, k_best: 4 });
         for (entry, tree) in new.iter().zip(trees(keep)) {
             let parses = worker.parse_k_best(&entry.sentence);
             assert_eq!(parses.first().map(|parse| parse.tree.clone()), tree, "{keep}");
@@ -174,7 +177,7 @@ fn the_model_knows_how_far_winners_lag() {
             assert!((0..parses.len()).all(is_new), "all trees are different");
         }
     }
-    let mut worker = parser.worker().with_search(Search { beam: 4, k_best: 4, keep: 100 });
+    let mut worker = parser.worker().with_search(Search { method: Method::beam(4), k_best: 4 });
     assert_eq!(worker.parse_k_best(&new[0].sentence).len(), 4, "nothing was pruned");
 }
 

@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
+use super::Perceptron;
+use super::perceptron::Feature;
 use crate::error::{Code, Error, Result};
 use crate::features::{Dependence, Encoded, Extractor, TemplateSet, Vocabulary, template_class};
-use crate::forest::{Forest, View};
 use crate::map::WordSource;
-use crate::score::perceptron::Feature;
-use crate::score::{Perceptron, Rows, Scorer};
+use crate::score::{Rows, Scorer, SlotId, Slots, Views};
 use crate::sentence::Sentence;
 use crate::weights::{Ends, Found, Key, Table, Wanted, kernel};
 
@@ -204,16 +204,14 @@ const UNKNOWN: u32 = u32::MAX;
 pub struct Frozen {
     vocabulary: Arc<Vocabulary>,
     weights: Table,
+    /// What an open sentence starts with.
     extractor: Extractor,
     /// The groups of templates over one place (or the buffer) come first; for each the number of the place.
     one_place: Vec<Option<usize>>,
     /// Then those over several places; the last group is all of these together.
     n_groups: usize,
     n_templates: usize,
-    /// For each slot of the extractor where the sums of the node there are.
-    of_slots: Vec<u32>,
-    encoded: Encoded,
-    kept: Kept,
+    sentences: Slots<OpenSentence>,
     wanted: Vec<Wanted>,
     found: Found,
     /// What is summed up: the place of the sums, and where its features end in `wanted` and in `found`.
@@ -222,6 +220,16 @@ pub struct Frozen {
     starts: Vec<u32>,
     /// The scores of one state.
     scores: Vec<i16>,
+}
+
+/// What is known of a sentence, and what was computed for it.
+#[derive(Clone, Debug)]
+struct OpenSentence {
+    extractor: Extractor,
+    /// For each slot of the extractor where the sums of the node there are.
+    of_slots: Vec<u32>,
+    encoded: Encoded,
+    kept: Kept,
 }
 
 impl Frozen {
@@ -248,10 +256,8 @@ impl Frozen {
             vocabulary,
             one_place: one.iter().map(place_of).collect(),
             n_groups: one.len() + several.len(),
-            of_slots: vec![UNKNOWN; extractor.n_slots()],
-            encoded: extractor.encoded(),
             extractor,
-            kept: Kept::default(),
+            sentences: Slots::default(),
             n_templates: templates.len(),
             wanted: Vec::new(),
             found: Found::default(),
@@ -295,49 +301,57 @@ fn joined(dependences: Vec<(Dependence, usize)>) -> Vec<Vec<Dependence>> {
 }
 
 impl Scorer for Frozen {
-    fn start_sentence(&mut self, sentence: &Sentence) {
-        self.vocabulary.encode(sentence, &mut self.encoded);
-        self.kept.clear();
-        self.extractor.forget();
+    fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
+        for sentence in sentences {
+            let (slot, open) = self.sentences.open(|| OpenSentence {
+                of_slots: vec![UNKNOWN; self.extractor.n_slots()],
+                encoded: self.extractor.encoded(),
+                extractor: self.extractor.clone(),
+                kept: Kept::default(),
+            });
+            self.vocabulary.encode(sentence, &mut open.encoded);
+            open.kept.clear();
+            open.extractor.forget();
+            slots.push(slot);
+        }
     }
 
-    fn score(&mut self, forest: &Forest, views: &[View], rows: &mut Rows) {
-        kernel::with_avx2(Fill { scorer: self, forest, views, rows });
+    fn close(&mut self, slot: SlotId) {
+        self.sentences.close(slot);
+    }
+
+    fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
+        rows.reset(queries.iter().map(|query| query.views.len()).sum(), self.weights.n_columns());
+        let mut first = 0;
+        for query in queries {
+            kernel::with_avx2(Fill { scorer: self, query, rows, first });
+            first += query.views.len();
+        }
     }
 }
 
 /// Rows of scores to be filled.
 struct Fill<'a> {
     scorer: &'a mut Frozen,
-    forest: &'a Forest,
-    views: &'a [View],
+    query: &'a Views<'a>,
     rows: &'a mut Rows,
+    /// The first of them.
+    first: usize,
 }
 
 impl kernel::Work for Fill<'_> {
     #[inline(always)]
     fn run<const AVX2: bool>(self) {
-        self.scorer.fill::<AVX2>(self.forest, self.views, self.rows);
+        self.scorer.fill::<AVX2>(self.query, self.rows, self.first);
     }
 }
 
 impl Frozen {
     #[inline(always)]
-    fn fill<const AVX2: bool>(&mut self, forest: &Forest, views: &[View], rows: &mut Rows) {
-        let Frozen {
-            weights,
-            extractor,
-            encoded,
-            kept,
-            wanted,
-            found,
-            missing,
-            starts,
-            scores,
-            of_slots,
-            ..
-        } = self;
-        rows.reset(views.len(), weights.n_columns());
+    fn fill<const AVX2: bool>(&mut self, query: &Views<'_>, rows: &mut Rows, first: usize) {
+        let Views { slot, forest, views } = *query;
+        let Frozen { weights, sentences, wanted, found, missing, starts, scores, .. } = self;
+        let OpenSentence { extractor, of_slots, encoded, kept } = sentences.get(slot);
         // A state on its own has no other to share with: what depends on several places is summed up at once.
         let is_alone = views.len() == 1;
         let n_kept = if is_alone { self.one_place.len() } else { self.n_groups };
@@ -403,7 +417,10 @@ impl Frozen {
             } else {
                 kernel::sum_rows::<true>(&kept.sums, starts, scores);
             }
-            rows.row_mut(i).iter_mut().zip(&*scores).for_each(|(score, &sum)| *score = f32::from(sum));
+            rows.row_mut(first + i)
+                .iter_mut()
+                .zip(&*scores)
+                .for_each(|(score, &sum)| *score = f32::from(sum));
         }
     }
 }

@@ -3,12 +3,15 @@
 //! A feature's weights lie together: an open-addressing table maps a feature's key to a small run of (action, weight)
 //! pairs. Only features that an update touched are stored, and of their actions only those touched.
 
+use std::sync::Arc;
+
+use super::{FrozenWeights, LinearModel};
+use crate::error::Result;
 use crate::features::{Encoded, Extractor, TemplateSet, Vocabulary};
 use crate::forest::{Forest, View};
 use crate::ids::ActionId;
-use crate::score::{Learner, Rows, Scorer, best_of};
+use crate::score::{Learner, Rows, Scorer, ScorerModel, SlotId, Slots, Views};
 use crate::sentence::Sentence;
-use crate::system::ActionSet;
 
 /// The weight of one (feature, action) pair.
 #[derive(Clone, Copy, Debug, Default)]
@@ -122,15 +125,17 @@ pub(super) type Feature = (u64, Vec<(u16, f32)>);
 /// An averaged perceptron over hashed features.
 #[derive(Clone, Debug)]
 pub struct Perceptron {
-    vocabulary: Vocabulary,
+    vocabulary: Arc<Vocabulary>,
     templates: TemplateSet,
     extractor: Extractor,
-    encoded: Encoded,
+    encoded: Slots<Encoded>,
     keys: Vec<u64>,
     weights: Weights,
     n_actions: usize,
     /// Examples seen; the first is number 1.
     time: i64,
+    /// Averaged weights smaller than this are not frozen.
+    min_weight: f32,
 }
 
 impl Perceptron {
@@ -138,11 +143,11 @@ impl Perceptron {
     ///
     /// # Panics
     /// When there are more than 65,536 actions.
-    pub fn new(vocabulary: Vocabulary, templates: TemplateSet, n_actions: usize) -> Self {
+    pub fn new(vocabulary: Arc<Vocabulary>, templates: TemplateSet, n_actions: usize) -> Self {
         assert!(n_actions <= 1 << 16, "actions are stored in 16 bits");
         let extractor = Extractor::new(&templates);
         Perceptron {
-            encoded: extractor.encoded(),
+            encoded: Slots::default(),
             extractor,
             vocabulary,
             templates,
@@ -150,11 +155,17 @@ impl Perceptron {
             weights: Weights::new(),
             n_actions,
             time: 1,
+            min_weight: 0.0,
         }
     }
 
+    /// The same, which will freeze no averaged weight smaller than this.
+    pub fn with_min_weight(self, min_weight: f32) -> Self {
+        Perceptron { min_weight, ..self }
+    }
+
     /// What it knows about words.
-    pub fn vocabulary(&self) -> &Vocabulary {
+    pub fn vocabulary(&self) -> &Arc<Vocabulary> {
         &self.vocabulary
     }
 
@@ -168,50 +179,10 @@ impl Perceptron {
         self.n_actions
     }
 
-    /// The number of features stored.
-    pub fn n_features(&self) -> usize {
-        self.weights.n_used
-    }
-
     /// The memory its weights take, in bytes.
     pub fn bytes(&self) -> usize {
         let w = &self.weights;
         w.slots.len() * size_of::<Slot>() + w.pairs.capacity() * 4 + w.moments.capacity() * 8
-    }
-
-    /// Writes the state of learning: for every feature its key and, for each action, weight and moment.
-    pub(crate) fn save(&self, out: &mut Vec<u8>) {
-        out.extend(self.time.to_le_bytes());
-        for slot in self.features() {
-            out.extend(slot.key.to_le_bytes());
-            out.extend(slot.len.to_le_bytes());
-            for place in slot.start as usize..slot.start as usize + usize::from(slot.len) {
-                out.extend(self.weights.pairs[place].action.to_le_bytes());
-                out.extend(self.weights.pairs[place].weight.to_le_bytes());
-                out.extend(self.weights.moments[place].to_le_bytes());
-            }
-        }
-    }
-
-    /// Takes up what `save` wrote; nothing if it is damaged.
-    pub(crate) fn load(&mut self, mut bytes: &[u8]) -> Option<()> {
-        fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
-            let (head, rest) = bytes.split_first_chunk::<N>()?;
-            *bytes = rest;
-            Some(*head)
-        }
-        self.weights = Weights::new();
-        self.time = i64::from_le_bytes(take(&mut bytes)?);
-        while !bytes.is_empty() {
-            let key = u64::from_le_bytes(take(&mut bytes)?);
-            for _ in 0..u16::from_le_bytes(take(&mut bytes)?) {
-                let action = u16::from_le_bytes(take(&mut bytes)?);
-                let weight = i16::from_le_bytes(take(&mut bytes)?);
-                let moment = i64::from_le_bytes(take(&mut bytes)?);
-                self.weights.add(key, action, weight, moment);
-            }
-        }
-        Some(())
     }
 
     fn features(&self) -> Vec<&Slot> {
@@ -238,14 +209,23 @@ impl Perceptron {
 }
 
 impl Scorer for Perceptron {
-    fn start_sentence(&mut self, sentence: &Sentence) {
-        self.vocabulary.encode(sentence, &mut self.encoded);
+    fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
+        for sentence in sentences {
+            let (slot, encoded) = self.encoded.open(|| self.extractor.encoded());
+            self.vocabulary.encode(sentence, encoded);
+            slots.push(slot);
+        }
     }
 
-    fn score(&mut self, forest: &Forest, views: &[View], rows: &mut Rows) {
-        rows.reset(views.len(), self.n_actions);
-        for (i, view) in views.iter().enumerate() {
-            self.extractor.extract(forest, view, &self.encoded, &mut self.keys);
+    fn close(&mut self, slot: SlotId) {
+        self.encoded.close(slot);
+    }
+
+    fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
+        rows.reset(queries.iter().map(|query| query.views.len()).sum(), self.n_actions);
+        let views = queries.iter().flat_map(|query| query.views.iter().map(move |view| (query, view)));
+        for (i, (query, view)) in views.enumerate() {
+            self.extractor.extract(query.forest, view, self.encoded.get(query.slot), &mut self.keys);
             let row = rows.row_mut(i);
             for &key in &self.keys {
                 let slot = &self.weights.slots[self.weights.find(key)];
@@ -259,36 +239,68 @@ impl Scorer for Perceptron {
 }
 
 impl Learner for Perceptron {
-    fn learn_step(
-        &mut self,
-        forest: &Forest,
-        view: &View,
-        row: &[f32],
-        legal: &ActionSet,
-        good: &ActionSet,
-    ) -> f32 {
-        let best = |wanted: bool| {
-            let candidates = legal.iter().filter(|&action| good.contains(action) == wanted);
-            best_of(candidates.map(|action| (row[action.index()], action)))
-        };
-        let (Some(right), Some(wrong)) = (best(true), best(false)) else { return 0.0 };
-        if right.0 > wrong.0 {
-            return 0.0;
-        }
-        self.nudge(forest, view, right.1, 1.0);
-        self.nudge(forest, view, wrong.1, -1.0);
-        1.0
-    }
-
-    fn nudge(&mut self, forest: &Forest, view: &View, action: ActionId, by: f32) {
-        self.extractor.extract(forest, view, &self.encoded, &mut self.keys);
-        let by = by as i16;
-        for &key in &self.keys {
-            self.weights.add(key, action.index() as u16, by, self.time * i64::from(by));
+    /// # Panics
+    /// When a gradient is not a whole number: weights are integers.
+    fn backward(&mut self, slot: SlotId, forest: &Forest, view: &View, gradient: &[(ActionId, f32)]) {
+        self.extractor.extract(forest, view, self.encoded.get(slot), &mut self.keys);
+        for &(action, gradient) in gradient {
+            let by = -gradient as i16;
+            assert_eq!(f32::from(by), -gradient, "a perceptron learns from losses with integer gradients");
+            for &key in &self.keys {
+                self.weights.add(key, action.index() as u16, by, self.time * i64::from(by));
+            }
         }
     }
 
-    fn end_batch(&mut self) {
+    fn step(&mut self) {
         self.time += 1;
+    }
+
+    fn learns_by_state(&self) -> bool {
+        true
+    }
+
+    fn n_features(&self) -> usize {
+        self.weights.n_used
+    }
+
+    fn freeze(&self) -> Result<Arc<dyn ScorerModel>> {
+        let weights = FrozenWeights::of(self, self.min_weight)?;
+        let (vocabulary, templates) = (self.vocabulary.clone(), Arc::new(self.templates.clone()));
+        Ok(Arc::new(LinearModel { vocabulary, templates, weights }))
+    }
+
+    /// For every feature its key and, for each action, weight and moment.
+    fn save(&self, out: &mut Vec<u8>) {
+        out.extend(self.time.to_le_bytes());
+        for slot in self.features() {
+            out.extend(slot.key.to_le_bytes());
+            out.extend(slot.len.to_le_bytes());
+            for place in slot.start as usize..slot.start as usize + usize::from(slot.len) {
+                out.extend(self.weights.pairs[place].action.to_le_bytes());
+                out.extend(self.weights.pairs[place].weight.to_le_bytes());
+                out.extend(self.weights.moments[place].to_le_bytes());
+            }
+        }
+    }
+
+    fn load(&mut self, mut bytes: &[u8]) -> Option<()> {
+        fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+            let (head, rest) = bytes.split_first_chunk::<N>()?;
+            *bytes = rest;
+            Some(*head)
+        }
+        self.weights = Weights::new();
+        self.time = i64::from_le_bytes(take(&mut bytes)?);
+        while !bytes.is_empty() {
+            let key = u64::from_le_bytes(take(&mut bytes)?);
+            for _ in 0..u16::from_le_bytes(take(&mut bytes)?) {
+                let action = u16::from_le_bytes(take(&mut bytes)?);
+                let weight = i16::from_le_bytes(take(&mut bytes)?);
+                let moment = i64::from_le_bytes(take(&mut bytes)?);
+                self.weights.add(key, action, weight, moment);
+            }
+        }
+        Some(())
     }
 }

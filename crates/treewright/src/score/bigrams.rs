@@ -1,0 +1,236 @@
+//! A second, tiny scorer, which shows that one file and one line in the registry are all it takes: the score of an action
+//! is a number for it and the action before it. Tests only.
+
+use std::sync::Arc;
+
+use super::{Learner, Mode, Rows, Scorer, ScorerKind, ScorerModel, Shared, SlotId, Slots, Views};
+use crate::config::TrainConfig;
+use crate::error::{Code, Error, Result};
+use crate::forest::{Forest, View};
+use crate::ids::ActionId;
+use crate::map::WordSource;
+use crate::sentence::Sentence;
+
+pub(super) struct Bigrams;
+
+impl ScorerKind for Bigrams {
+    fn name(&self) -> &'static str {
+        "bigrams"
+    }
+
+    fn learner(&self, _config: &TrainConfig, shared: Shared) -> Result<Box<dyn Learner>> {
+        Ok(Box::new(Table::new(shared.n_actions)))
+    }
+
+    fn load(
+        &self,
+        _header: serde_json::Value,
+        words: Arc<dyn WordSource>,
+        shared: Shared,
+    ) -> Result<Arc<dyn ScorerModel>> {
+        let mut table = Table::new(shared.n_actions);
+        if words.words().len() != table.weights.len() {
+            return Err(Error::new(Code::BadModel, 0, 0, "the weights do not fit the actions"));
+        }
+        table.weights = words.words().iter().map(|&word| f32::from_bits(word)).collect();
+        Ok(Arc::new(Frozen { words: words.words().to_vec(), table }))
+    }
+}
+
+/// A row for each action before, and one for the start.
+#[derive(Clone, Debug)]
+struct Table {
+    n_actions: usize,
+    weights: Vec<f32>,
+    gradients: Vec<f32>,
+    slots: Slots<()>,
+    mode: Mode,
+}
+
+impl Table {
+    fn new(n_actions: usize) -> Self {
+        let zeros = vec![0.0; (n_actions + 1) * n_actions];
+        Table {
+            n_actions,
+            weights: zeros.clone(),
+            gradients: zeros,
+            slots: Slots::default(),
+            mode: Mode::Predict,
+        }
+    }
+
+    fn row(&self, forest: &Forest, view: &View) -> std::ops::Range<usize> {
+        let before = view.past.map_or(self.n_actions, |step| forest.step(step).action.index());
+        before * self.n_actions..(before + 1) * self.n_actions
+    }
+}
+
+impl Scorer for Table {
+    fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
+        slots.extend(sentences.iter().map(|_| self.slots.open(|| ()).0));
+    }
+
+    fn close(&mut self, slot: SlotId) {
+        self.slots.close(slot);
+    }
+
+    fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
+        rows.reset(queries.iter().map(|query| query.views.len()).sum(), self.n_actions);
+        let views = queries.iter().flat_map(|query| query.views.iter().map(move |view| (query.forest, view)));
+        for (i, (forest, view)) in views.enumerate() {
+            rows.row_mut(i).copy_from_slice(&self.weights[self.row(forest, view)]);
+        }
+    }
+}
+
+impl Learner for Table {
+    fn set_mode(&mut self, mode: Mode) {
+        self.mode = mode;
+    }
+
+    fn backward(&mut self, _slot: SlotId, forest: &Forest, view: &View, gradient: &[(ActionId, f32)]) {
+        assert_ne!(self.mode, Mode::Predict, "trainers say when they train");
+        let start = self.row(forest, view).start;
+        gradient.iter().for_each(|(action, by)| self.gradients[start + action.index()] += by);
+    }
+
+    fn step(&mut self) {
+        let pairs = self.weights.iter_mut().zip(&mut self.gradients);
+        pairs.for_each(|(weight, gradient)| *weight -= 0.1 * std::mem::take(gradient));
+    }
+
+    fn n_features(&self) -> usize {
+        self.weights.len()
+    }
+
+    fn freeze(&self) -> Result<Arc<dyn ScorerModel>> {
+        let words = self.weights.iter().map(|weight| weight.to_bits()).collect();
+        Ok(Arc::new(Frozen { words, table: self.clone() }))
+    }
+
+    fn save(&self, out: &mut Vec<u8>) {
+        self.weights.iter().for_each(|weight| out.extend(weight.to_le_bytes()));
+    }
+
+    fn load(&mut self, bytes: &[u8]) -> Option<()> {
+        let (chunks, rest) = bytes.as_chunks::<4>();
+        if chunks.len() != self.weights.len() || !rest.is_empty() {
+            return None;
+        }
+        self.weights = chunks.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+        Some(())
+    }
+}
+
+#[derive(Debug)]
+struct Frozen {
+    words: Vec<u32>,
+    table: Table,
+}
+
+impl ScorerModel for Frozen {
+    fn kind(&self) -> &'static str {
+        Bigrams.name()
+    }
+
+    fn scorer(&self) -> Box<dyn Scorer> {
+        Box::new(self.table.clone())
+    }
+
+    fn header(&self) -> serde_json::Value {
+        serde_json::json!({})
+    }
+
+    fn words(&self) -> &[u32] {
+        &self.words
+    }
+
+    fn n_features(&self) -> usize {
+        self.table.weights.len()
+    }
+}
+
+mod tests {
+    use crate::config::Update;
+    use crate::error::Result;
+    use crate::model::{Model, Parser};
+    use crate::registry::SystemTag;
+    use crate::train::{Checkpoint, EpochReport, Log, TrainConfig, train};
+    use crate::treebank::{self, Entry, Format, ReadOptions};
+
+    fn data() -> Vec<Entry> {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/ud_english_ewt.conllu");
+        let file = std::fs::File::open(path).expect("the sample");
+        let options = ReadOptions { format: Some(Format::Conllu), ..ReadOptions::default() };
+        let opened = treebank::open(file, &options).expect("a format");
+        opened.reader.map(|entry| entry.expect("a tree")).take(40).collect()
+    }
+
+    fn config(update: Update, beam: usize) -> TrainConfig {
+        let scorer = "bigrams".to_owned();
+        TrainConfig {
+            system: SystemTag::ArcHybrid,
+            scorer,
+            update,
+            beam,
+            epochs: 4,
+            batch: 5,
+            ..TrainConfig::default()
+        }
+    }
+
+    #[derive(Default)]
+    struct Epochs {
+        reports: Vec<EpochReport>,
+        checkpoints: Vec<Checkpoint>,
+    }
+
+    impl Log for Epochs {
+        fn epoch(&mut self, report: &EpochReport) {
+            self.reports.push(report.clone());
+        }
+
+        fn checkpoint(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+            self.checkpoints.push(checkpoint.clone());
+            Ok(())
+        }
+    }
+
+    fn bytes(model: &Model) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        model.save(&mut bytes).expect("memory");
+        bytes
+    }
+
+    /// It trains, locally and globally, saves, loads, resumes and parses like any other.
+    #[test]
+    fn a_second_scorer_goes_through_every_door() {
+        let data = data();
+        for (update, beam) in [(Update::Local, 1), (Update::MaxViolation, 4), (Update::Early, 2)] {
+            let config = config(update, beam);
+            let mut log = Epochs::default();
+            let model = train(&config, &data, &data, None, &mut log).expect("a model");
+            let errors: Vec<u64> = log.reports.iter().map(|report| report.errors).collect();
+            assert!(update != Update::Local || errors[3] < errors[0], "it learns: {errors:?}");
+            assert_ne!(log.checkpoints[0], log.checkpoints[2], "it learns");
+            // Half way and on again gives the same model.
+            let half = Checkpoint::from_bytes(&log.checkpoints[1].to_bytes()).expect("a checkpoint");
+            let resumed = train(&config, &data, &data, Some(&half), &mut ()).expect("a model");
+            assert_eq!(bytes(&resumed), bytes(&model));
+            let read = Model::from_bytes(&bytes(&model)).expect("what was written");
+            let (mut one, mut other) = (Parser::new(model).worker(), Parser::new(read).worker());
+            for entry in &data {
+                let tree = one.parse(&entry.sentence);
+                assert!(tree.is_some());
+                assert_eq!(tree, other.parse(&entry.sentence));
+            }
+        }
+    }
+
+    #[test]
+    fn a_scorer_that_does_not_exist_is_refused() {
+        let config = TrainConfig { scorer: "trigrams".to_owned(), ..config(Update::Local, 1) };
+        let error = train(&config, &data(), &[], None, &mut ()).expect_err("no such scorer");
+        assert!(error.message.contains("linear, bigrams"), "{error}");
+    }
+}

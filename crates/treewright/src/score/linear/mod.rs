@@ -1,0 +1,96 @@
+//! The linear scorer: an averaged perceptron over feature templates learns, and its frozen weights parse.
+
+mod frozen;
+mod perceptron;
+
+pub use frozen::{Frozen, FrozenWeights};
+pub use perceptron::Perceptron;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Learner, Scorer, ScorerKind, ScorerModel, Shared};
+use crate::config::TrainConfig;
+use crate::error::{Code, Error, Result};
+use crate::features::{TemplateSet, Vocabulary};
+use crate::map::WordSource;
+
+/// The kind.
+#[derive(Debug)]
+pub struct Linear;
+
+/// What the model file says beside the weights.
+#[derive(Serialize, Deserialize)]
+struct Header {
+    templates: String,
+    n_buckets: usize,
+    n_features: usize,
+}
+
+impl ScorerKind for Linear {
+    fn name(&self) -> &'static str {
+        "linear"
+    }
+
+    fn learner(&self, config: &TrainConfig, shared: Shared) -> Result<Box<dyn Learner>> {
+        let perceptron = Perceptron::new(shared.vocabulary, config.templates()?, shared.n_actions);
+        Ok(Box::new(perceptron.with_min_weight(config.min_weight)))
+    }
+
+    fn load(
+        &self,
+        header: serde_json::Value,
+        words: Arc<dyn WordSource>,
+        shared: Shared,
+    ) -> Result<Arc<dyn ScorerModel>> {
+        let bad = |message: String| Error::new(Code::BadModel, 0, 0, message);
+        let Header { templates, n_buckets, n_features } =
+            serde_json::from_value(header).map_err(|error| bad(format!("in the model's header: {error}")))?;
+        let templates = TemplateSet::parse(&templates).map_err(|error| bad(error.message.to_string()))?;
+        let weights = FrozenWeights::from_words(words, n_buckets, shared.n_actions, n_features)?;
+        Ok(Arc::new(LinearModel { vocabulary: shared.vocabulary, templates: Arc::new(templates), weights }))
+    }
+}
+
+/// Templates and frozen weights.
+#[derive(Clone, Debug)]
+struct LinearModel {
+    vocabulary: Arc<Vocabulary>,
+    templates: Arc<TemplateSet>,
+    weights: FrozenWeights,
+}
+
+impl ScorerModel for LinearModel {
+    fn kind(&self) -> &'static str {
+        Linear.name()
+    }
+
+    fn scorer(&self) -> Box<dyn Scorer> {
+        Box::new(Frozen::new(self.vocabulary.clone(), &self.templates, self.weights.clone()))
+    }
+
+    fn header(&self) -> serde_json::Value {
+        let header = Header {
+            templates: self.templates.text().to_owned(),
+            n_buckets: self.weights.n_buckets(),
+            n_features: self.weights.n_features(),
+        };
+        serde_json::to_value(header).expect("plain data")
+    }
+
+    fn words(&self) -> &[u32] {
+        self.weights.words()
+    }
+
+    fn n_features(&self) -> usize {
+        self.weights.n_features()
+    }
+
+    fn n_templates(&self) -> usize {
+        self.templates.len()
+    }
+}
+
+#[cfg(test)]
+mod tests;
