@@ -30,7 +30,7 @@ pub struct TrainConfig {
     /// The transition system.
     pub system: SystemTag,
     /// The kind of scorer.
-    #[serde(skip_serializing_if = "is_linear")]
+    #[serde(skip_serializing_if = "is_perceptron")]
     pub scorer: String,
     /// Sentences in a minibatch.
     #[serde(skip_serializing_if = "is_one")]
@@ -80,10 +80,10 @@ pub struct TrainConfig {
     pub note: String,
 }
 
-const LINEAR: &str = "linear";
+const PERCEPTRON: &str = "perceptron";
 
-fn is_linear(scorer: &str) -> bool {
-    scorer == LINEAR
+fn is_perceptron(scorer: &str) -> bool {
+    scorer == PERCEPTRON
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over references")]
@@ -95,7 +95,7 @@ impl Default for TrainConfig {
     fn default() -> Self {
         TrainConfig {
             system: SystemTag::InOrder,
-            scorer: LINEAR.to_owned(),
+            scorer: PERCEPTRON.to_owned(),
             batch: 1,
             features: String::new(),
             templates: String::new(),

@@ -146,7 +146,7 @@ struct Header {
 /// The header of an older file as it would be written now.
 fn renewed(mut header: serde_json::Value) -> serde_json::Value {
     if let Some(fields) = header.as_object_mut() {
-        let mut scorer = serde_json::json!({"kind": "linear"});
+        let mut scorer = serde_json::json!({"kind": "perceptron"});
         for key in ["templates", "n_buckets", "n_features"] {
             scorer[key] = fields.remove(key).unwrap_or_default();
         }

@@ -4,7 +4,7 @@
 
 #[cfg(test)]
 mod bigrams;
-pub mod linear;
+pub mod perceptron;
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::weights::kernel;
 
 /// Every kind of scorer.
 const KINDS: &[&dyn ScorerKind] = &[
-    &linear::Linear,
+    &perceptron::PerceptronKind,
     #[cfg(test)]
     &bigrams::Bigrams,
 ];

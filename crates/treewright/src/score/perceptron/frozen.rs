@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::Perceptron;
-use super::perceptron::Feature;
+use super::learner::Feature;
 use crate::error::{Code, Error, Result};
 use crate::features::{Dependence, Encoded, Extractor, TemplateSet, Vocabulary, template_class};
 use crate::map::WordSource;

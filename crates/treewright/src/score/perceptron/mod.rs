@@ -1,10 +1,10 @@
 //! The linear scorer: an averaged perceptron over feature templates learns, and its frozen weights parse.
 
 mod frozen;
-mod perceptron;
+mod learner;
 
 pub use frozen::{Frozen, FrozenWeights};
-pub use perceptron::Perceptron;
+pub use learner::Perceptron;
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::map::WordSource;
 
 /// The kind.
 #[derive(Debug)]
-pub struct Linear;
+pub struct PerceptronKind;
 
 /// What the model file says beside the weights.
 #[derive(Serialize, Deserialize)]
@@ -28,9 +28,9 @@ struct Header {
     n_features: usize,
 }
 
-impl ScorerKind for Linear {
+impl ScorerKind for PerceptronKind {
     fn name(&self) -> &'static str {
-        "linear"
+        "perceptron"
     }
 
     fn learner(&self, config: &TrainConfig, shared: Shared) -> Result<Box<dyn Learner>> {
@@ -49,21 +49,21 @@ impl ScorerKind for Linear {
             serde_json::from_value(header).map_err(|error| bad(format!("in the model's header: {error}")))?;
         let templates = TemplateSet::parse(&templates).map_err(|error| bad(error.message.to_string()))?;
         let weights = FrozenWeights::from_words(words, n_buckets, shared.n_actions, n_features)?;
-        Ok(Arc::new(LinearModel { vocabulary: shared.vocabulary, templates: Arc::new(templates), weights }))
+        Ok(Arc::new(FrozenModel { vocabulary: shared.vocabulary, templates: Arc::new(templates), weights }))
     }
 }
 
 /// Templates and frozen weights.
 #[derive(Clone, Debug)]
-struct LinearModel {
+struct FrozenModel {
     vocabulary: Arc<Vocabulary>,
     templates: Arc<TemplateSet>,
     weights: FrozenWeights,
 }
 
-impl ScorerModel for LinearModel {
+impl ScorerModel for FrozenModel {
     fn kind(&self) -> &'static str {
-        Linear.name()
+        PerceptronKind.name()
     }
 
     fn scorer(&self) -> Box<dyn Scorer> {

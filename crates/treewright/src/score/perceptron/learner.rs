@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{FrozenWeights, LinearModel};
+use super::{FrozenModel, FrozenWeights};
 use crate::error::Result;
 use crate::features::{Encoded, Extractor, TemplateSet, Vocabulary};
 use crate::forest::{Forest, View};
@@ -267,7 +267,7 @@ impl Learner for Perceptron {
     fn freeze(&self) -> Result<Arc<dyn ScorerModel>> {
         let weights = FrozenWeights::of(self, self.min_weight)?;
         let (vocabulary, templates) = (self.vocabulary.clone(), Arc::new(self.templates.clone()));
-        Ok(Arc::new(LinearModel { vocabulary, templates, weights }))
+        Ok(Arc::new(FrozenModel { vocabulary, templates, weights }))
     }
 
     /// For every feature its key and, for each action, weight and moment.
