@@ -76,7 +76,7 @@ fn the_number_of_threads_does_not_show() {
     assert_eq!(one, stdout(&["parse", "--model", model(), "--jobs", "3"], &text));
 }
 
-/// Beyond the first batch, and behind what can be written.
+/// Beyond the first batch, and after what can be written.
 #[test]
 fn what_cannot_be_written_is_told_by_its_number() {
     let block =
@@ -210,7 +210,7 @@ fn less_is_kept_where_less_is_asked_for() {
     assert_eq!(
         parse(&["--keep", "1"]),
         parse(&["--beam", "1"]),
-        "the one in hundred that lags least does not lag"
+        "the first percentile of score gaps is no gap"
     );
     assert_ne!(parse(&["--keep", "1"]), parse(&["--keep", "100"]));
     assert_eq!(run(&["parse", "--model", &path, sample, "--keep", "101"], "").status.code(), Some(2));

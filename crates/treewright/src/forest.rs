@@ -10,7 +10,7 @@ use crate::ids::{ActionId, CellId, LabelId, NodeId, StepId, TokenIdx};
 pub enum Kind {
     /// A word, with whatever dependents a dependency system has given it.
     Word,
-    /// The artificial root of a dependency tree, one place behind the last word.
+    /// The artificial root of a dependency tree, one place after the last word.
     Root,
     /// A finished constituent.
     Constituent,
@@ -31,7 +31,7 @@ pub struct Node {
     pub head: TokenIdx,
     /// The first word of the yield.
     pub left: TokenIdx,
-    /// The place behind the last word of the yield.
+    /// The place after the last word of the yield.
     pub right: TokenIdx,
     /// A constituent's first child; a dependency head's outermost left dependent.
     pub first: Option<NodeId>,

@@ -355,7 +355,7 @@ enum Said {
     Rank,
 }
 
-/// So many words of a batch tell whether it is in the model's language; to look at all would cost time.
+/// This many words of a batch tell whether it is in the model's language; to look at all of them would cost time.
 const MAX_LOOKED_AT: usize = 100;
 
 /// How many of the first words of a batch the parser knows.

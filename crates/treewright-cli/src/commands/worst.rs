@@ -8,7 +8,7 @@ use treewright::{ConstituentTree, DependencyTree, NodeId, TokenIdx, Tree};
 
 use super::scoring::text_of;
 
-/// Stands behind the label of what the other tree does not have.
+/// Stands after the label of what the other tree does not have.
 const MARK: &str = "✗";
 
 /// One sentence with errors.
@@ -164,7 +164,7 @@ fn ranges(tokens: &[TokenIdx]) -> String {
     tokens.chunk_by(follows).map(show).collect::<Vec<_>>().join(",")
 }
 
-/// The same entry with marks behind the labels of these constituents or relations.
+/// The same entry with marks after the labels of these constituents or relations.
 fn marked(entry: &Entry, marks: &[usize]) -> Entry {
     let mut entry = entry.clone();
     match &mut entry.tree {

@@ -15,7 +15,7 @@ pub struct Greedy {
     rows: Rows,
 }
 
-/// A state of a walk that is not final, for whoever chooses the next action.
+/// A state of a walk that is not final, for choosing the next action.
 pub struct Step<'a, S: TransitionSystem, M: ?Sized> {
     /// The scorer.
     pub scorer: &'a mut M,

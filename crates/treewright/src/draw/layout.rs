@@ -372,7 +372,7 @@ fn dependents_first(heads: &[Option<usize>]) -> Vec<usize> {
             None => todo.push(dependent),
         }
     }
-    // A word goes behind all its dependents: walk heads first and far before near, then turn the order around.
+    // A word goes after all its dependents: walk heads first and far before near, then turn the order around.
     while let Some(word) = todo.pop() {
         order.push(word);
         dependents[word].sort_by_key(|dependent| dependent.abs_diff(word));

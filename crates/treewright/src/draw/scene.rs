@@ -107,7 +107,7 @@ pub(super) struct Metrics {
     pub pad: i32,
     /// From a parent to a child when words stand below one another.
     pub indent: i32,
-    /// From a parent to its only child behind it, a space on either side not counted.
+    /// From a parent to its only child after it, a space on either side not counted.
     pub link: i32,
     /// Between the levels of arcs when words stand below one another.
     pub step: i32,

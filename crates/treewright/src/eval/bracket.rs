@@ -333,7 +333,7 @@ impl BracketScorer {
 struct Crossing {
     n: usize,
     /// A segment tree over positions: the least start of the gold brackets that end there.
-    least_start: Vec<u32>,
+    min_start: Vec<u32>,
     /// A segment tree over positions: the greatest end of the gold brackets that start there.
     greatest_end: Vec<u32>,
 }
@@ -342,35 +342,35 @@ impl Crossing {
     fn prepare(&mut self, n_words: usize, gold: &[Bracket]) {
         let n = n_words + 1;
         self.n = n;
-        self.least_start.clear();
-        self.least_start.resize(2 * n, u32::MAX);
+        self.min_start.clear();
+        self.min_start.resize(2 * n, u32::MAX);
         self.greatest_end.clear();
         self.greatest_end.resize(2 * n, 0);
         for bracket in gold {
-            let least = &mut self.least_start[n + bracket.end as usize];
+            let least = &mut self.min_start[n + bracket.end as usize];
             *least = (*least).min(bracket.start);
             let greatest = &mut self.greatest_end[n + bracket.start as usize];
             *greatest = (*greatest).max(bracket.end);
         }
         for i in (1..n).rev() {
-            self.least_start[i] = self.least_start[2 * i].min(self.least_start[2 * i + 1]);
+            self.min_start[i] = self.min_start[2 * i].min(self.min_start[2 * i + 1]);
             self.greatest_end[i] = self.greatest_end[2 * i].max(self.greatest_end[2 * i + 1]);
         }
     }
 
     fn crosses(&self, bracket: &Bracket) -> bool {
-        // A gold bracket ends inside and starts before, or starts inside and ends behind.
+        // A gold bracket ends inside and starts before, or starts inside and ends after.
         let (mut l, mut r) = (bracket.start as usize + 1 + self.n, bracket.end as usize + self.n);
         let (mut least, mut greatest) = (u32::MAX, 0);
         while l < r {
             if l % 2 == 1 {
-                least = least.min(self.least_start[l]);
+                least = least.min(self.min_start[l]);
                 greatest = greatest.max(self.greatest_end[l]);
                 l += 1;
             }
             if r % 2 == 1 {
                 r -= 1;
-                least = least.min(self.least_start[r]);
+                least = least.min(self.min_start[r]);
                 greatest = greatest.max(self.greatest_end[r]);
             }
             l /= 2;

@@ -196,7 +196,7 @@ impl Measure {
             By::Depth => {
                 let parents = tree.parents();
                 let mut depths = vec![0; tree.n_nodes()];
-                // Parents come behind their children.
+                // Parents come after their children.
                 for (id, _) in tree.nodes().rev() {
                     if let Some(parent) = parents[id.index()] {
                         depths[id.index()] = depths[parent.index()] + 1;

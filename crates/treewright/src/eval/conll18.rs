@@ -445,7 +445,7 @@ impl<'a> Alignment<'a> {
         alignment
     }
 
-    /// Aligns the words of the smallest range from here that cuts no multiword token; gives the words behind it.
+    /// Aligns the words of the smallest range from here that cuts no multiword token; gives the words after it.
     fn align_multiword_span(&mut self, mut g: usize, mut s: usize) -> (usize, usize) {
         let (gold, system) = (self.gold, self.system);
         let mut end;

@@ -9,7 +9,7 @@ use crate::word_classes::WordClasses;
 
 /// No token there.
 pub(super) const NONE: u32 = 0;
-/// The artificial root, and the place behind the last word.
+/// The artificial root, and the place after the last word.
 const END: u32 = 1;
 /// A value never seen in training.
 const UNKNOWN: u32 = 2;
@@ -76,7 +76,7 @@ pub struct Vocabulary {
 /// The values of a token, by columns.
 type Row = [u32; N_COLUMNS];
 
-/// One sentence as numbers: a row for each word, one for the root (or the end) behind the last, and one for all places
+/// One sentence as numbers: a row for each word, one for the root (or the end) after the last, and one for all places
 /// where there is nothing.
 #[derive(Clone, Debug)]
 pub struct Encoded {

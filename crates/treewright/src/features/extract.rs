@@ -8,15 +8,15 @@ use crate::ids::{NodeId, TokenIdx};
 use crate::weights::kernel::Lists;
 
 /// No place of a compiled set has more nodes, so that a node's slot needs no check.
-pub(super) const MOST_NODES: usize = 32;
-/// A compiled set has at most so many values, so that the place of one fits in a byte.
-pub(super) const MOST_VALUES: usize = 256;
+pub(super) const MAX_NODES: usize = 32;
+/// A compiled set has at most this many values, so that the place of one fits in a byte.
+pub(super) const MAX_VALUES: usize = 256;
 /// The values of each place fill whole blocks, which are copied faster.
 const BLOCK: usize = 8;
-/// So many nodes are remembered for each place, with their values.
+/// This many nodes are remembered for each place, with their values.
 const REMEMBERED: usize = 32;
-/// Templates have at most so many atoms.
-pub(super) const MOST_PARTS: usize = 6;
+/// Templates have at most this many atoms.
+pub(super) const MAX_PARTS: usize = 6;
 
 /// What is looked at in one place. It depends on the node there alone, since nodes never change.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ struct PlaceAtoms {
     children: Vec<(u8, Edge)>,
     /// What of which node: tokens first, by their nodes.
     atoms: Vec<(u8, OfNode)>,
-    /// So many tokens are looked at of each node.
+    /// How many tokens of each node are looked at.
     n_tokens: Vec<u8>,
     /// Where the values of its atoms begin.
     first: usize,
@@ -75,11 +75,11 @@ pub struct Extractor {
 
 /// The values of atoms.
 #[derive(Clone, Debug)]
-struct Values([u32; MOST_VALUES]);
+struct Values([u32; MAX_VALUES]);
 
 impl Default for Values {
     fn default() -> Self {
-        Values([NONE; MOST_VALUES])
+        Values([NONE; MAX_VALUES])
     }
 }
 
@@ -88,16 +88,16 @@ impl Default for Values {
 struct TemplateGroup {
     /// The values they look at, each once.
     values: Vec<u8>,
-    /// So many templates there are of each size.
-    n_of_size: [u16; MOST_PARTS],
+    /// How many templates there are of each size.
+    n_of_size: [u16; MAX_PARTS],
     /// Where each hash begins, by the template's number in the whole set, which also is the key's topmost byte.
     seeds: Vec<u64>,
-    /// The values they are made of, one template behind the other.
+    /// The values they are made of, one template after the other.
     parts: Vec<u8>,
 }
 
 /// The multipliers of a template's atoms: odd, without a pattern.
-const FACTORS: [u64; MOST_PARTS] = [
+const FACTORS: [u64; MAX_PARTS] = [
     0x9E37_79B9_7F4A_7C15,
     0xD6E8_FEB8_6659_FD93,
     0xA076_1D64_78BD_642F,
@@ -108,10 +108,10 @@ const FACTORS: [u64; MOST_PARTS] = [
 
 /// The same for all values of a set. (Factors that are multiples of each other, or equally far apart, would make views
 /// look the same that differ.)
-const VALUE_FACTORS: [u64; MOST_VALUES] = {
-    let mut factors = [0; MOST_VALUES];
+const VALUE_FACTORS: [u64; MAX_VALUES] = {
+    let mut factors = [0; MAX_VALUES];
     let (mut i, mut state) = (0, 0u64);
-    while i < MOST_VALUES {
+    while i < MAX_VALUES {
         // The generator SplitMix64.
         state = state.wrapping_add(FACTORS[0]);
         let mixed = (state ^ state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -357,7 +357,7 @@ fn look_at_others(
     first: usize,
     forest: &Forest,
     view: &View,
-    values: &mut [u32; MOST_VALUES],
+    values: &mut [u32; MAX_VALUES],
 ) {
     for (i, other) in others.iter().enumerate() {
         let value = match *other {
@@ -410,11 +410,11 @@ impl PlaceAtoms {
     /// Looks at the node of the place, and at those below it.
     #[inline]
     fn look(&self, forest: &Forest, node: Option<NodeId>, encoded: &Encoded, values: &mut [u32]) {
-        let mut nodes: [Option<&Node>; MOST_NODES] = [None; MOST_NODES];
+        let mut nodes: [Option<&Node>; MAX_NODES] = [None; MAX_NODES];
         nodes[0] = node.map(|node| forest.node(node));
         for (i, &(parent, edge)) in self.children.iter().enumerate() {
-            let below = nodes[usize::from(parent) % MOST_NODES].and_then(|node| child(node, edge));
-            nodes[(1 + i) % MOST_NODES] = below.map(|node| forest.node(node));
+            let below = nodes[usize::from(parent) % MAX_NODES].and_then(|node| child(node, edge));
+            nodes[(1 + i) % MAX_NODES] = below.map(|node| forest.node(node));
         }
         let mut rest = self.atoms.iter().zip(values);
         // Most atoms are tokens, and to ask of each what it is would take longer than to look.
@@ -427,7 +427,7 @@ impl PlaceAtoms {
             }
         }
         for (&(node, what), out) in rest {
-            *out = match (nodes[usize::from(node) % MOST_NODES], what) {
+            *out = match (nodes[usize::from(node) % MAX_NODES], what) {
                 (None, _) => NONE,
                 (Some(node), OfNode::Attribute(attribute)) => value(encoded, node, attribute),
                 (Some(node), OfNode::Head) => node.head.index() as u32 + 1,

@@ -22,7 +22,7 @@
 
 use std::fmt;
 
-use super::extract::{MOST_NODES, MOST_PARTS, MOST_VALUES, size_of_set};
+use super::extract::{MAX_NODES, MAX_PARTS, MAX_VALUES, size_of_set};
 use crate::error::{Code, Error, Result};
 use crate::forest::Place;
 
@@ -117,8 +117,8 @@ impl TemplateSet {
                 let error = |message: String| Error::new(Code::BadRules, i + 1, column, message);
                 let template = word.split('+').map(atom).collect::<std::result::Result<Vec<_>, _>>();
                 let template = template.map_err(|why| error(format!("in template {word}: {why}")))?;
-                if template.len() > MOST_PARTS {
-                    return Err(error(format!("template {word} has more than {MOST_PARTS} atoms")));
+                if template.len() > MAX_PARTS {
+                    return Err(error(format!("template {word} has more than {MAX_PARTS} atoms")));
                 }
                 if templates.contains(&template) {
                     return Err(error(format!("template {word} stands here twice")));
@@ -130,9 +130,9 @@ impl TemplateSet {
             return Err(Error::new(Code::BadRules, 0, 0, "a template set needs at least one template"));
         }
         let (n_nodes, n_values) = size_of_set(&templates);
-        if n_nodes > MOST_NODES || n_values > MOST_VALUES {
+        if n_nodes > MAX_NODES || n_values > MAX_VALUES {
             let message = format!(
-                "the set looks at {n_nodes} nodes from one place, and at {n_values} values; at most {MOST_NODES} and {MOST_VALUES} are allowed (the values of each place count in eights)"
+                "the set looks at {n_nodes} nodes from one place, and at {n_values} values; at most {MAX_NODES} and {MAX_VALUES} are allowed (the values of each place count in eights)"
             );
             return Err(Error::new(Code::BadRules, 0, 0, message));
         }

@@ -13,7 +13,7 @@ fn the_best_of_a_row_is_the_first_of_the_highest() {
             let mut rows = Rows::default();
             rows.reset(3, n);
             let row = rows.row_mut(1);
-            // Few values, so that there are ties; below zero, which is what stands behind the last action.
+            // Few values, so that there are ties; below zero, which is what stands after the last action.
             row.iter_mut().for_each(|score| *score = -1.0 - rng.below(1 + round / 4) as f32);
             let mut legal = ActionSet::new(n);
             (0..n).filter(|_| rng.below(4) == 0).for_each(|action| legal.insert(ActionId::new(action)));

@@ -33,7 +33,7 @@ pub(super) struct Neighbours<'a> {
 }
 
 impl Neighbours<'_> {
-    /// What is looked at: both neighbours, and the endings of the one behind.
+    /// What is looked at: both neighbours, and the endings of the next one.
     fn features(self) -> [String; 5] {
         let ending = |n: usize| {
             let start = self.after.char_indices().rev().nth(n - 1).map_or(0, |(at, _)| at);

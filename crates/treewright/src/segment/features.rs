@@ -303,7 +303,7 @@ impl History {
         }
     }
 
-    /// A sentence was cut because it was too long; so many of its tokens begin the next.
+    /// A sentence was cut because it was too long; this many of its tokens begin the next.
     pub(super) fn restart(&mut self, n_tokens: usize) {
         self.n_tokens = n_tokens as u32;
     }

@@ -17,7 +17,7 @@ pub(super) struct GoldSentence {
     pub(super) text: String,
     /// Where each token ends, in bytes.
     pub(super) ends: Vec<usize>,
-    /// Is there white space behind it?
+    /// Is there white space after it?
     space_after: bool,
     pub(super) starts_document: bool,
     starts_paragraph: bool,
@@ -209,7 +209,7 @@ pub(super) fn pages(sentences: &[GoldSentence], n_rounds: usize, rng: &mut Rng) 
 }
 
 /// The text of a treebank as the CoNLL shared tasks gave it: an empty line between paragraphs and between documents,
-/// sentences of a paragraph one after the other, a line end behind the last one. `width` asks for lines of so many
+/// sentences of a paragraph one after the other, a line end after the last one. `width` asks for lines of this many
 /// bytes at most.
 pub fn raw_text(sentences: &[Sentence], width: Option<usize>) -> String {
     let gold = gold_sentences(sentences);

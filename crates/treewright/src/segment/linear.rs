@@ -54,7 +54,7 @@ impl Table {
         (bits <= MAX_BITS && entries.len() == WAYS << bits).then_some(Table { bits, entries })
     }
 
-    /// How many words a table of so many bits has.
+    /// How many words a table of this many bits has.
     pub(super) fn n_words(bits: u32) -> Option<usize> {
         (bits <= MAX_BITS).then_some(WAYS << bits)
     }

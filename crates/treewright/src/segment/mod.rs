@@ -1,7 +1,7 @@
 //! From raw text to sentences and tokens: a segmenter trained on a treebank.
 //!
 //! Text is first cut at white space. Two linear classifiers over hashed features then decide where tokens end inside
-//! the pieces, and behind which tokens sentences end. A table restores multiword tokens. Every token knows its
+//! the pieces, and after which tokens sentences end. A table restores multiword tokens. Every token knows its
 //! place, and [`text_of`] gives back the text byte for byte.
 //!
 //! ```

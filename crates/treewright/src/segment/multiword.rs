@@ -139,7 +139,7 @@ impl Seen {
     }
 }
 
-/// Do so many tokens of `n` make a rule? (Of tokens, not of occurrences: a rule must hold for tokens never seen.)
+/// Do this many tokens of `n` make a rule? (Of tokens, not of occurrences: a rule must hold for tokens never seen.)
 fn is_rule(of: usize, n: usize) -> bool {
     of >= 3 && of * 5 >= n * 4
 }
@@ -179,7 +179,7 @@ impl Multiwords {
     fn leave_apostrophes_out(seen: &mut BTreeMap<String, Seen>) {
         let is_apostrophe = |c: char| c == '\'' || c == '\u{2019}';
         let bare = |text: &str| text.replace(is_apostrophe, "");
-        // By the words behind the first: tokens without apostrophe, each with its split if it were one.
+        // By the words after the first: tokens without apostrophe, each with its split if it were one.
         let mut by_rest: BTreeMap<Vec<String>, BTreeMap<String, Split>> = BTreeMap::new();
         for (form, entry) in seen.iter().filter(|(form, _)| form.contains(is_apostrophe)) {
             let Some(words) = entry.split().and_then(|split| split.words(form)) else { continue };

@@ -1,4 +1,4 @@
-//! Cuts text into pieces: what stands between white space, and the white space behind it.
+//! Cuts text into pieces: what stands between white space, and the white space after it.
 //!
 //! The scanner takes the text in portions and gives the same pieces however it is portioned.
 
@@ -9,7 +9,7 @@ use super::chars::{Class, N_CLASSES, class, is_space};
 /// The longest piece, in characters; what is longer is cut, so that text without spaces needs no more memory.
 pub(super) const MAX_PIECE: u32 = 4096;
 
-/// What stands behind a piece or a token.
+/// What stands after a piece or a token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum GapKind {
     /// Nothing: the next token follows at once.
@@ -27,7 +27,7 @@ pub(super) enum GapKind {
     End,
 }
 
-/// The white space behind a piece or a token.
+/// The white space after a piece or a token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Gap {
     pub(super) kind: GapKind,
@@ -50,7 +50,7 @@ pub(super) struct Piece {
     pub(super) gap: Gap,
 }
 
-/// Between which classes of characters tokens may end, and where a token may go on behind a space. A row holds a
+/// Between which classes of characters tokens may end, and where a token may go on after a space. A row holds a
 /// bit for each class on the right.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Rules {
@@ -237,7 +237,7 @@ impl Scanner {
 mod tests {
     use super::*;
 
-    /// The pieces of a text, each with what is behind it.
+    /// The pieces of a text, each with what is after it.
     fn pieces(text: &str, rules: &Rules) -> Vec<(String, GapKind, usize)> {
         let (mut scanner, mut out) = (Scanner::default(), Vec::new());
         scanner.scan(text, 0, rules, &mut out);

@@ -210,7 +210,7 @@ impl<'a> Stream<'a> {
         *next_piece += 1;
     }
 
-    /// Does a sentence end behind the next token?
+    /// Does a sentence end after the next token?
     fn decide(&mut self, out: &mut Vec<Sentence>) {
         let tok = self.tokens[self.decided];
         self.history.add(&tok);

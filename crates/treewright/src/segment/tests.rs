@@ -72,7 +72,7 @@ fn neighbours_decide_whether_a_token_is_split() {
         let words = document.sentences.iter().flat_map(|sentence| &sentence.tokens);
         words.map(|token| token.form.to_string()).collect::<Vec<_>>().join(" ")
     };
-    // By the word before, and by the word behind.
+    // By the word before, and by the word after.
     assert_eq!(
         [words("Now its it."), words("The dog ate its it.")],
         ["Now it s it .", "The dog ate its it ."]
@@ -225,7 +225,7 @@ fn training_twice_gives_the_same_bytes() {
     assert_eq!(error.code, Code::BadTraining);
 }
 
-/// Whether `go` ends a sentence shows only in the second token behind it.
+/// Whether `go` ends a sentence shows only in the second token after it.
 #[test]
 fn two_tokens_ahead_are_waited_for() {
     let sentences: Vec<Sentence> = ["dogs go", "on two", "dogs go on one", "on two", "dogs go"]

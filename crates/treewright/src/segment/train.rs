@@ -116,7 +116,7 @@ fn learn_rules(gold: &[GoldSentence]) -> Rules {
     let mut n_joins = n_all;
     for sentence in gold {
         let mut ends = sentence.ends.iter().copied().peekable();
-        // The character before, and whether a token ended behind it.
+        // The character before, and whether a token ended after it.
         let mut left: Option<Class> = None;
         let mut beyond: Option<Class> = None;
         for (at, c) in sentence.text.char_indices() {

@@ -14,7 +14,7 @@ const EDGE: u16 = u16::MAX;
 /// What the dictionary's word counts; in training it is nothing.
 const TRUST: i16 = 8;
 
-/// A guess ahead of the others by so much is kept.
+/// A guess that is ahead of the others by this much is kept.
 const SURE: i32 = 384;
 
 /// A tag ahead of the next by no more than this (two units of log-odds) is a close call.
@@ -129,7 +129,7 @@ pub(super) struct Setting<'a> {
     pub(super) labels: &'a Labels,
     pub(super) lexicon: &'a Lexicon,
     pub(super) has_classes: bool,
-    /// A word whose count has so many binary digits gets only tags it was seen with.
+    /// A word whose count has this many binary digits gets only tags it was seen with.
     pub(super) trust_tags: u8,
     /// The same for readings.
     pub(super) trust_readings: u8,

@@ -3,7 +3,7 @@
 use super::words::Word;
 use crate::hash::feature;
 
-/// So many words on each side are looked at; arrays of words have as many edges around them.
+/// This many words on each side are looked at; arrays of words have as many edges around them.
 pub(super) const REACH: usize = 2;
 
 /// What both guesses and tags look at; `labels` are those decided on the left.

@@ -13,9 +13,9 @@ use crate::sentence::{Sentence, Str, Token};
 /// UPOS, XPOS, FEATS.
 pub(super) const N_COLUMNS: usize = 3;
 /// With more pairs of UPOS and XPOS than this, tags are UPOS alone.
-const MOST_PAIRS: usize = 200;
+const MAX_PAIRS: usize = 200;
 /// Labels are 16-bit, and one bit of a weight's label marks the last of a row.
-const MOST_READINGS: usize = 1 << 15;
+const MAX_READINGS: usize = 1 << 15;
 
 fn column(token: &Token, column: usize) -> &Str {
     [&token.tag, &token.xpos, &token.feats][column]
@@ -60,7 +60,7 @@ impl Labels {
                     })
                 });
                 *reading_ids.entry(reading).or_insert_with(|| {
-                    if readings.len() == MOST_READINGS {
+                    if readings.len() == MAX_READINGS {
                         let same = readings.iter().position(|other| other[0] == reading[0]);
                         return same.unwrap_or(0) as u16;
                     }
@@ -97,7 +97,7 @@ impl Labels {
         pairs.sort_unstable();
         pairs.dedup();
         let first = columns.iter().position(|&predicted| predicted).unwrap_or(0);
-        let joined = pairs.len() <= MOST_PAIRS;
+        let joined = pairs.len() <= MAX_PAIRS;
         let mut tags: FxHashMap<(u32, u32), u16> = FxHashMap::default();
         let mut readings_of: Vec<Vec<u16>> = Vec::new();
         let mut tag_of = Vec::with_capacity(readings.len());
@@ -177,7 +177,7 @@ impl Labels {
             values[c] = (0..n).map(|_| input.string()).collect::<Result<_>>()?;
         }
         let n = input.count()?;
-        if n > MOST_READINGS {
+        if n > MAX_READINGS {
             return Err(damaged("it has more readings than can be"));
         }
         let mut readings = Vec::with_capacity(n);

@@ -33,8 +33,8 @@ pub(super) struct Entry {
     pub(super) seen: u8,
 }
 
-/// So many binary digits of a count are told apart.
-const MOST_DIGITS: u8 = 15;
+/// How many binary digits of a count are told apart.
+const MAX_DIGITS: u8 = 15;
 
 /// Sets of readings by number. Which sets there are depends on the treebank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl Classes {
         self.all.len()
     }
 
-    /// Forgets all but the first so many.
+    /// Forgets all but the first this many.
     pub(super) fn truncate(&mut self, n: usize) {
         self.all.truncate(n);
         self.ids.retain(|_, id| (*id as usize) < n);
@@ -90,7 +90,7 @@ impl Classes {
 pub(super) struct Counts(FxHashMap<u32, Vec<(u16, u32)>>);
 
 fn seen(count: u32) -> u8 {
-    ((32 - count.leading_zeros()) as u8).min(MOST_DIGITS)
+    ((32 - count.leading_zeros()) as u8).min(MAX_DIGITS)
 }
 
 impl Counts {

@@ -52,19 +52,19 @@ pub struct TagConfig {
     pub seed: u64,
     /// Vectors of words, from which classes are learnt; perhaps of no words.
     pub vectors: Arc<WordVectors>,
-    /// A word whose count has at least so many binary digits (4: eight or more) gets only tags it was seen with.
+    /// A word whose count has at least this many binary digits (4: eight or more) gets only tags it was seen with.
     pub trust_tags: u8,
     /// The same for the readings (XPOS, FEATS) within a tag.
     pub trust_readings: u8,
     /// In training each feature is overlooked this often, so that none is relied on alone.
     pub dropout: f64,
-    /// After so many epochs it is settled which weights there are; the epochs that are left train those.
+    /// After this many epochs it is settled which weights there are; the epochs that are left train those.
     pub open_epochs: usize,
     /// Features none of whose weights is as large as this (in units of log-odds; for readings twice that) are left out
     /// then.
-    pub least_feature: f64,
+    pub min_feature: f64,
     /// And of the others, weights smaller than this.
-    pub least_weight: f64,
+    pub min_weight: f64,
 }
 
 impl Default for TagConfig {
@@ -77,8 +77,8 @@ impl Default for TagConfig {
             trust_readings: 3,
             dropout: 0.3,
             open_epochs: 6,
-            least_feature: 0.2,
-            least_weight: 0.05,
+            min_feature: 0.2,
+            min_weight: 0.05,
         }
     }
 }
@@ -204,7 +204,7 @@ impl Tagger {
         let mut layer = |layer: Layer| Frozen::from_bytes(&mut input, layer.n_labels(&labels));
         let layers = [layer(Layer::Guesses)?, layer(Layer::Tags)?, layer(Layer::Readings)?];
         if !input.is_empty() {
-            return Err(damaged("there is something behind its end"));
+            return Err(damaged("there is something after its end"));
         }
         Ok(Tagger { labels, lexicon, classes, layers, trust_tags, trust_readings })
     }

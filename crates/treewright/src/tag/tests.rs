@@ -114,7 +114,7 @@ fn damage_is_an_error() {
     let mut changed = bytes.clone();
     changed[bytes.len() / 2] ^= 1;
     assert_eq!(Tagger::from_bytes(&changed).expect_err("one bit").code, Code::BadModel);
-    // Behind the checksum nothing may panic either, nor ask for endless memory, nor make a tagger that panics.
+    // After the checksum nothing may panic either, nor ask for endless memory, nor make a tagger that panics.
     let body = &bytes[MAGIC.len()..bytes.len() - 4];
     let mut rng = crate::rng::Rng::new(5);
     let mut accepted = 0;

@@ -53,7 +53,7 @@ fn examples(
 }
 
 /// Labels less likely than this are not moved: nearly all of them always are, and it would take nearly all the time.
-const LEAST_MOVED: f32 = 0.01;
+const MIN_MOVED: f32 = 0.01;
 
 /// Memory for learning.
 #[derive(Default)]
@@ -92,13 +92,13 @@ impl Desk {
         let Desk { candidates, scores, gradient, .. } = self;
         gradient.clear();
         let lacking = 1.0 - scores[usize::from(gold)];
-        if lacking <= LEAST_MOVED || !candidates.contains(&gold) {
+        if lacking <= MIN_MOVED || !candidates.contains(&gold) {
             return;
         }
         gradient.push((gold, lacking));
         for &label in candidates.iter().filter(|&&label| label != gold) {
             let probability = scores[usize::from(label)];
-            if probability > LEAST_MOVED {
+            if probability > MIN_MOVED {
                 gradient.push((label, -probability));
             }
         }
@@ -209,7 +209,7 @@ fn train_layer(
         if epoch == config.open_epochs && epoch < config.epochs {
             // Readings are the easiest to tell apart, and there are many of them.
             let times = if layer == Layer::Readings { 2.0 } else { 1.0 };
-            learning.close(times * config.least_feature, config.least_weight);
+            learning.close(times * config.min_feature, config.min_weight);
         }
         let mut score = None;
         // Before its weights are settled a layer is too large to be kept.

@@ -76,7 +76,7 @@ impl Learning {
         }
     }
 
-    /// Moves the weights of features against the gradient: each label by so much. Weights that are not there are made,
+    /// Moves the weights of features against the gradient: each label by its own amount. Weights that are not there are made,
     /// unless it is settled which there are.
     pub(crate) fn learn(&mut self, keys: &[u32], places: &[u32], gradient: &[(u16, f32)]) {
         let now = self.now;
@@ -112,10 +112,10 @@ impl Learning {
         self.rows.len()
     }
 
-    /// Settles which weights there are: features none of whose averages reaches `least_feature` go, and of the others
-    /// the weights below `least_weight`. Those left can learn to do without the rest, and their averages begin anew.
+    /// Settles which weights there are: features none of whose averages reaches `min_feature` go, and of the others
+    /// the weights below `min_weight`. Those left can learn to do without the rest, and their averages begin anew.
     /// A small table is kept whole: there is nothing to save.
-    pub(crate) fn close(&mut self, least_feature: f64, least_weight: f64) {
+    pub(crate) fn close(&mut self, min_feature: f64, min_weight: f64) {
         if self.n_features() < FEW_FEATURES {
             return;
         }
@@ -125,10 +125,10 @@ impl Learning {
         let mut places = vec![NOWHERE; self.rows.len()];
         for (old, mut row) in std::mem::take(&mut self.rows).into_iter().enumerate() {
             row.iter_mut().for_each(|weight| weight.settle(self.now));
-            if !row.iter().any(|weight| size(weight) >= least_feature) {
+            if !row.iter().any(|weight| size(weight) >= min_feature) {
                 continue;
             }
-            row.retain(|weight| size(weight) >= least_weight);
+            row.retain(|weight| size(weight) >= min_weight);
             row.iter_mut().for_each(|weight| weight.total = 0.0);
             row.shrink_to_fit();
             places[old] = rows.len() as u32;
@@ -171,7 +171,7 @@ impl Learning {
     }
 }
 
-/// So many steps of a quantised weight make one unit of log-odds.
+/// How many steps of a quantised weight make one unit of log-odds.
 const SCALE: f64 = 80.0;
 /// A table with fewer features is small.
 const FEW_FEATURES: usize = 1 << 15;
@@ -205,7 +205,7 @@ impl Frozen {
         Some(Frozen { table: Table::of(features, n_labels)?, n_weights: pairs.len() })
     }
 
-    /// So many scores there are: one for each label, and some that mean nothing.
+    /// The number of scores: one for each label, and some that mean nothing.
     pub(crate) fn n_scores(&self) -> usize {
         self.table.n_sums()
     }

@@ -14,7 +14,7 @@ const LONGEST_AFFIX: usize = 5;
 const LONGEST_ENDING: usize = 4;
 const SHORTEST_PART: usize = 3;
 /// More of a word than this is not looked at: features of a word of a megabyte would not mean anything.
-const MOST_BYTES: usize = 256;
+const MAX_BYTES: usize = 256;
 
 /// What features of the context see of a word: keys, and the places of its candidates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,10 +72,10 @@ pub(super) struct Keys {
 }
 
 fn head(form: &str) -> &str {
-    if form.len() <= MOST_BYTES {
+    if form.len() <= MAX_BYTES {
         return form;
     }
-    let end = (0..=MOST_BYTES).rev().find(|&end| form.is_char_boundary(end));
+    let end = (0..=MAX_BYTES).rev().find(|&end| form.is_char_boundary(end));
     &form[..end.unwrap_or(0)]
 }
 

@@ -8,10 +8,10 @@ use super::words::{Analyser, Word};
 use crate::hash;
 use crate::sentence::{Sentence, Str};
 
-/// A cache of rows takes at most so many bytes (at least 64 words fit, whatever that takes).
+/// A cache of rows takes at most this many bytes (at least 64 words fit, whatever that takes).
 const CACHE_BYTES: usize = 4 << 20;
-/// And at most so many words.
-const MOST_WORDS: usize = 1 << 13;
+/// And at most this many words.
+const MAX_WORDS: usize = 1 << 13;
 
 /// Rows of scores of words on their own, by the place of the word in the cache.
 struct OwnRows {
@@ -105,14 +105,14 @@ impl<'a> TaggerWorker<'a> {
         Self::with_cache(tagger, CACHE_BYTES)
     }
 
-    /// A worker whose cache takes about so many bytes.
+    /// A worker whose cache takes about this many bytes.
     pub(super) fn with_cache(tagger: &'a Tagger, bytes: usize) -> Self {
         let labels = &tagger.labels;
         let widths = Layer::ALL.map(|layer| match layer {
             Layer::Readings if !labels.has_choice_of_readings() => 0,
             _ => tagger.layers[layer as usize].n_scores(),
         });
-        let n_words = (bytes / (2 * widths.iter().sum::<usize>())).clamp(64, MOST_WORDS).next_power_of_two();
+        let n_words = (bytes / (2 * widths.iter().sum::<usize>())).clamp(64, MAX_WORDS).next_power_of_two();
         let own = |n_scores: usize| OwnRows {
             n_scores,
             rows: vec![0; n_words * n_scores],

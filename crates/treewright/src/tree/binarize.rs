@@ -87,7 +87,7 @@ impl BinaryNode {
         self.rightmost
     }
 
-    /// From the first word of the yield to behind its last, gaps included.
+    /// From the first word of the yield to just after its last, gaps included.
     pub fn span(&self) -> Range<usize> {
         self.leftmost.index()..self.rightmost.index() + 1
     }

@@ -49,7 +49,7 @@ impl Node {
         self.rightmost
     }
 
-    /// From the first word of the yield to behind its last, gaps included.
+    /// From the first word of the yield to just after its last, gaps included.
     pub fn span(&self) -> Range<usize> {
         self.leftmost.index()..self.rightmost.index() + 1
     }
@@ -364,7 +364,7 @@ impl TreeBuilder {
     }
 
     /// Hangs a word or constituent under `parent`. One that already has a parent is remembered as an error; a
-    /// sentence grows when a word behind its end is attached.
+    /// sentence grows when a word after its end is attached.
     pub fn attach(&mut self, child: Child, parent: NodeId) {
         let slot = match child {
             Child::Node(node) => &mut self.parents[node.index()],

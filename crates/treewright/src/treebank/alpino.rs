@@ -214,7 +214,7 @@ impl Parsed {
             }
             token_of[element] = Some(TokenIdx::new(i));
         }
-        // Constituents that dominate a word; children come behind their parents.
+        // Constituents that dominate a word; children come after their parents.
         let mut has_word = vec![false; self.elements.len()];
         for (i, element) in self.elements.iter().enumerate().rev() {
             has_word[i] |= matches!(element.kind, Kind::Word);

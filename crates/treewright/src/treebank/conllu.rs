@@ -314,7 +314,7 @@ impl Block {
             && range.last.index() >= n
         {
             let (first, last) = (range.first.index() + 1, range.last.index() + 1);
-            let message = format!("the range {first}-{last} ends behind the last word, {n}");
+            let message = format!("the range {first}-{last} ends after the last word, {n}");
             return Err(Error::new(Code::BadId, self.range_line, 1, message));
         }
         let at = |word: usize, code: Code, message: String| {

@@ -12,10 +12,10 @@
 //!
 //! - **Root.** Parent 0 is a virtual root. It becomes a node labelled [`ReadOptions::root_label`] (`TOP`), and such a
 //!   root is left out on writing. Any other root is written as a node under 0, and the `#BOS` line ends in a comment
-//!   `%% root=LABEL` that says so, which the reader understands and removes. (`%% root=`, with nothing behind it,
+//!   `%% root=LABEL` that says so, which the reader understands and removes. (`%% root=`, with nothing after it,
 //!   says that the virtual root is meant, and is written only when a comment would otherwise be misunderstood.)
 //! - **Kept:** what follows the number in the `#BOS` line (as a comment `#BOS ...`), comment lines before or in a
-//!   sentence (`%% ...`; a comment that starts with `#` is written as `%% #...`), comments behind a word (in `misc`).
+//!   sentence (`%% ...`; a comment that starts with `#` is written as `%% #...`), comments after a word (in `misc`).
 //! - **Left out:** tables (`#BOT` to `#EOT`), the lemma and morph columns of constituents, and in version 3 lemmas.
 //! - **Refused** on writing: white space in a column, an empty word, a column that is `--`, a word that looks like
 //!   the number of a constituent (`#500` and above) or like another line of this format.
@@ -323,7 +323,7 @@ impl Lined {
         }
         if let Some(node) = self.nodes.first() {
             let message =
-                format!("a word behind the constituent on line {}; expected words first", node.at.line);
+                format!("a word after the constituent on line {}; expected words first", node.at.line);
             return Err(Error::new(Code::MisplacedLine, number, 1, message));
         }
         let lemma = if version == 4 { value(columns[1]) } else { Str::default() };

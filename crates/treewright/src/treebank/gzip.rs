@@ -64,7 +64,7 @@ pub(super) fn unzip<'a>(
     if failed.is_none() {
         (head, failed) = first_bytes(&mut rest, PEEK, enough);
     }
-    // A failure behind readable text is reported when the reader gets there, not before.
+    // A failure after readable text is reported when the reader gets there, not before.
     match failed {
         Some(error) if head.is_empty() => Err(error.into()),
         Some(error) => Ok(Plain { gzip, head, position: 0, rest: Box::new(Failed(Some(error))) }),

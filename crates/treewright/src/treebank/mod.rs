@@ -77,7 +77,7 @@ pub trait Writer {
     /// When the format cannot hold this entry, or the output fails.
     fn write(&mut self, entry: &Entry) -> Result<()>;
 
-    /// Flushes, so that whoever waits sees what was written; not what is being compressed, which has to wait.
+    /// Flushes, so that a reader at the other end sees what was written; what is being compressed has to wait.
     ///
     /// # Errors
     /// When the output fails.

@@ -95,7 +95,7 @@ fn check_detected(text: &str, expected: Option<Format>) {
     assert_eq!(
         Format::detect(format!("\u{feff}\n{text}").as_bytes()),
         expected,
-        "behind a mark and a blank line"
+        "after a mark and a blank line"
     );
 }
 

@@ -160,7 +160,7 @@ impl Graph {
                         "morph" => token.feats = value(Some(text)),
                         "xpos" => token.xpos = text.clone(),
                         "deps" => token.deps = text.clone(),
-                        // Behind other attributes, or before them.
+                        // After other attributes, or before them.
                         "misc" if token.misc.is_empty() => token.misc = text.clone(),
                         "misc" => token.misc.push_str(&format!("|{text}")),
                         _ if text == "--" => {}

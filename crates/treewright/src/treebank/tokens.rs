@@ -105,7 +105,7 @@ fn words(line: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// `word/TAG`; the tag stands behind the last slash and may be `_`.
+/// `word/TAG`; the tag stands after the last slash and may be `_`.
 fn tagged(word: &str, line: &str, at: usize, number: usize) -> Result<Token> {
     match word.rsplit_once('/') {
         Some((form, tag)) if !form.is_empty() && !tag.is_empty() => {

@@ -41,7 +41,7 @@ struct Feed<R> {
 
 impl<R: Read> Feed<R> {
     fn place(&self) -> At {
-        // Behind the end of a line is before the start of the next.
+        // After the end of a line is before the start of the next.
         if self.at == self.line.len() {
             return At { line: self.lines.number() + 1, column: 1 };
         }

@@ -4,15 +4,15 @@
 
 /// Weights added at a time; rows and scores are so padded.
 pub(crate) const LANES: usize = 16;
-/// So many lanes are summed up at once, in registers.
-const MOST_BLOCKS: usize = 8;
+/// How many lanes are summed up at once, in registers.
+const MAX_BLOCKS: usize = 8;
 
 /// Adds the rows that start at `places` of `words` to `sums`, whose length is a multiple of `LANES`; `FRESH` sums are
 /// written, whatever was there. A place that is not there adds nothing.
 #[inline(always)]
 pub(crate) fn sum_rows<const FRESH: bool>(words: &[u32], places: &[u32], sums: &mut [i16]) {
-    for (part, sums) in sums.chunks_mut(MOST_BLOCKS * LANES).enumerate() {
-        let offset = part * MOST_BLOCKS * LANES / 2;
+    for (part, sums) in sums.chunks_mut(MAX_BLOCKS * LANES).enumerate() {
+        let offset = part * MAX_BLOCKS * LANES / 2;
         match sums.len() / LANES {
             1 => sum_blocks::<FRESH, 1>(words, places, offset, sums),
             2 => sum_blocks::<FRESH, 2>(words, places, offset, sums),
@@ -21,7 +21,7 @@ pub(crate) fn sum_rows<const FRESH: bool>(words: &[u32], places: &[u32], sums: &
             5 => sum_blocks::<FRESH, 5>(words, places, offset, sums),
             6 => sum_blocks::<FRESH, 6>(words, places, offset, sums),
             7 => sum_blocks::<FRESH, 7>(words, places, offset, sums),
-            _ => sum_blocks::<FRESH, MOST_BLOCKS>(words, places, offset, sums),
+            _ => sum_blocks::<FRESH, MAX_BLOCKS>(words, places, offset, sums),
         }
     }
 }
@@ -68,7 +68,7 @@ pub(crate) struct Lists<'a, T, const N: usize> {
     values: &'a mut [T],
     /// Where each list ends.
     ends: [usize; N],
-    /// So many more values there is room for, in every list.
+    /// How many more values there is room for, in every list.
     room: usize,
 }
 
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn both_versions_agree_with_plain_sums() {
-        // Sums of so many stay within 16 bits.
+        // Sums of this many stay within 16 bits.
         let words: Vec<u32> = (0..4000u32).map(|i| i.wrapping_mul(2_654_435_761) & 0x0FFF_0FFF).collect();
         let weights: &[i16] = bytemuck::cast_slice(&words);
         for n_blocks in [1, 2, 3, 4, 5, 6, 7, 8, 9, 17] {
@@ -272,7 +272,7 @@ mod tests {
             sum_rows::<false>(&words, &places, &mut portable);
             assert_eq!(fast, portable);
             // Of rows that are cut off, the parts that are there may count.
-            if n_blocks <= MOST_BLOCKS {
+            if n_blocks <= MAX_BLOCKS {
                 let sum =
                     |i: usize| places[..6].iter().fold(5i16, |sum, &at| sum + weights[at as usize * 2 + i]);
                 assert!(fast.iter().enumerate().all(|(i, &got)| got == sum(i)), "{n_blocks} blocks");

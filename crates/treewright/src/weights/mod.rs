@@ -24,11 +24,11 @@ const BUCKET_WORDS: usize = 2 * BUCKET;
 const SINGLE: u32 = 1 << 31;
 /// Else the low bits are the number of pairs at the place that the others tell, 0 for a whole row.
 const COUNT_BITS: u32 = 5;
-/// So many bits tell a place.
+/// The number of bits of a place.
 const PLACE_BITS: u32 = 31 - COUNT_BITS;
-const MOST_PAIRS: usize = (1 << COUNT_BITS) - 1;
-/// So full is the table, in percent: so little that one in sixty buckets is full, and what is not in it may be in the next,
-/// which was not fetched. (At 62 in hundred these are one in eight, and parsing takes a sixth longer.)
+const MAX_PAIRS: usize = (1 << COUNT_BITS) - 1;
+/// How full the table is, in percent. At 40, one in sixty buckets is full, and what is not in it may be in the next, which
+/// was not fetched. (At 62 one in eight is full, and parsing takes a sixth longer.)
 const FULL: usize = 40;
 
 /// What leads to a feature.
@@ -71,7 +71,7 @@ impl Eq for Table {}
 
 impl Table {
     /// The most words there can be (268 MB).
-    pub(crate) const MOST_WORDS: usize = 1 << PLACE_BITS;
+    pub(crate) const MAX_WORDS: usize = 1 << PLACE_BITS;
 
     /// Lays out features with their weights; each has at least one. Nothing if there are too many.
     pub(crate) fn of<'a, I>(features: I, n_columns: usize) -> Option<Self>
@@ -81,7 +81,7 @@ impl Table {
         let n_features = features.clone().count();
         let row_words = row_words(n_columns);
         let is_row = |pairs: &[Pair]| {
-            pairs.len() > MOST_PAIRS || (n_columns >= kernel::LANES && pairs.len() * 16 >= n_columns)
+            pairs.len() > MAX_PAIRS || (n_columns >= kernel::LANES && pairs.len() * 16 >= n_columns)
         };
         let is_single = |pairs: &[Pair]| matches!(pairs, [(column, _)] if column >> 15 == 0);
         // Buckets, then rows, so that these stay aligned, then pairs.
@@ -111,7 +111,7 @@ impl Table {
                 words.extend(pairs.iter().map(|&pair| pack(pair)));
             }
         }
-        let is_small = words.len() <= Self::MOST_WORDS;
+        let is_small = words.len() <= Self::MAX_WORDS;
         is_small.then(|| Table { source: Arc::new(words), n_buckets, n_columns, n_features })
     }
 
@@ -144,7 +144,7 @@ impl Table {
         self.n_columns
     }
 
-    /// So many sums there are: one for each column, and room for full lanes.
+    /// The number of sums: one for each column, and room for full lanes.
     pub(crate) fn n_sums(&self) -> usize {
         row_words(self.n_columns) * 2
     }
@@ -156,7 +156,7 @@ impl Table {
         let slots = buckets.iter().flat_map(|bucket| bucket[..BUCKET].iter().zip(&bucket[BUCKET..]));
         let pairs_at = move |place: u32| -> Vec<Pair> {
             let start = (place >> COUNT_BITS) as usize;
-            match place as usize & MOST_PAIRS {
+            match place as usize & MAX_PAIRS {
                 _ if place & SINGLE != 0 => vec![unpack(place & !SINGLE)],
                 0 => {
                     let row: &[i16] = bytemuck::cast_slice(&words[start..start + row_words(self.n_columns)]);
@@ -195,8 +195,8 @@ impl Table {
     /// damaged table without a free place cannot hang anyone.
     #[inline(never)]
     fn place_beyond(buckets: &[[u32; BUCKET_WORDS]], wanted: Wanted) -> (u32, bool) {
-        let (before, behind) = buckets.split_at(wanted.bucket as usize + 1);
-        for bucket in behind.iter().chain(before) {
+        let (before, after) = buckets.split_at(wanted.bucket as usize + 1);
+        for bucket in after.iter().chain(before) {
             let (fingerprints, places) = bucket.split_at(BUCKET);
             if let Some(i) = fingerprints.iter().position(|&fingerprint| fingerprint == wanted.fingerprint) {
                 return (places[i], true);
@@ -218,7 +218,7 @@ impl Table {
             let (place, is_there) = Self::place::<AVX2>(buckets, wanted);
             // Numbers, 0 or 1: fewer instructions than truth values take.
             let [is_there, is_single, is_row] =
-                [is_there, place & SINGLE != 0, place as usize & MOST_PAIRS == 0].map(u32::from);
+                [is_there, place & SINGLE != 0, place as usize & MAX_PAIRS == 0].map(u32::from);
             let single = is_there & is_single;
             let elsewhere = is_there ^ single;
             let row = elsewhere & is_row;
@@ -252,7 +252,7 @@ impl Table {
         list(SINGLES).iter().for_each(|&pair| add(pair & !SINGLE));
         for &place in list(PAIRS) {
             let start = (place >> COUNT_BITS) as usize;
-            let pairs = words.get(start..start + (place as usize & MOST_PAIRS)).unwrap_or(&[]);
+            let pairs = words.get(start..start + (place as usize & MAX_PAIRS)).unwrap_or(&[]);
             pairs.iter().for_each(|&pair| add(pair));
         }
     }
@@ -287,14 +287,14 @@ pub(crate) type Ends = [usize; 3];
 /// Where the weights of some features stand, by their kinds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
-    /// A list for each kind, one behind the other.
+    /// A list for each kind, one after the other.
     places: Vec<u32>,
     /// Where each list ends by now.
     pub(crate) ends: Ends,
 }
 
 impl Found {
-    /// Begins anew, with room for so many features. Gives where the lists begin.
+    /// Begins anew, with room for this many features. Gives where the lists begin.
     #[inline(always)]
     pub(crate) fn start(&mut self, most: usize) -> Ends {
         if self.places.len() < 3 * most {

@@ -10,7 +10,7 @@ const N_HIDDEN: usize = 64;
 const EPOCHS: usize = 12;
 const STEP: f32 = 0.05;
 /// A word seen more often than this counts no more: those to be judged are rare.
-const MOST_SEEN: f32 = 3.0;
+const MAX_SEEN: f32 = 3.0;
 
 /// A layer: the weights of each of its cells for each input, the last one for an input that is always 1.
 struct Layer {
@@ -117,7 +117,7 @@ pub(super) fn profiles(
             let n: f32 = counts[&word].iter().sum();
             shares.clear();
             shares.extend(counts[&word].iter().map(|count| count / n));
-            network.learn(vectors.get(word), &shares, n.min(MOST_SEEN) / MOST_SEEN, &mut signals);
+            network.learn(vectors.get(word), &shares, n.min(MAX_SEEN) / MAX_SEEN, &mut signals);
         }
     }
     let mut profiles = Points { numbers: Vec::with_capacity(vectors.len() * n_tags), n: n_tags };

@@ -20,7 +20,7 @@ pub(super) enum Trees {
     Text {
         text: Vec<u8>,
         n_entries: usize,
-        /// What could not be written behind that, with its number in the batch.
+        /// What could not be written after that, with its number in the batch.
         error: Option<Error>,
     },
 }

@@ -84,7 +84,7 @@ impl Scene {
         }
     }
 
-    /// Every constituent and word on a line of its own, further right the deeper it is; an only child stands behind
+    /// Every constituent and word on a line of its own, further right the deeper it is; an only child stands after
     /// its parent instead (`S ─ NP ─ PRP he`), and what the last of such a chain has for children hangs below the
     /// chain's start. A bar runs down from there to the last child; texts stand right of every bar that passes.
     pub(super) fn constituents_down(&mut self, layout: &Layout, tree: &Constituents, metrics: &Metrics) {
@@ -126,7 +126,7 @@ impl Scene {
                 let mut column = 0;
                 let mut points = Vec::new();
                 if let Some(parent) = parent.filter(|&parent| is_only(Some(parent))) {
-                    // `x` is behind the parent and a space.
+                    // `x` is after the parent and a space.
                     column = columns[parent];
                     points = vec![(x, middle), (x + metrics.link - metrics.unit, middle)];
                     x += metrics.link + space;

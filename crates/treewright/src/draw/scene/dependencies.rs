@@ -120,7 +120,7 @@ impl Scene {
             let Some(arc) = arc else { continue };
             let Some(head) = arc.head else { continue };
             let at = level_x(arc.down_level);
-            // The arrow head stands behind the arcs out of the word, so that it is seen to belong to none of them.
+            // The arrow head stands after the arcs out of the word, so that it is seen to belong to none of them.
             let tip = if outermost[word] == 0 { x } else { level_x(outermost[word]) + metrics.step / 2 };
             self.lines.push(Line {
                 points: vec![(x, y_of(head)), (at, y_of(head)), (at, y_of(word)), (tip, y_of(word))],

@@ -13,12 +13,12 @@ use crate::score::{Rows, Scorer, SlotId, Slots, Views};
 use crate::sentence::Sentence;
 use crate::weights::{Ends, Found, Key, Table, Wanted, kernel};
 
-/// So many words of sums are kept at most (4 MB; in tests few, so that they are all used up).
-const MOST_SUMS: usize = if cfg!(test) { 1 << 12 } else { 1 << 20 };
-/// A group of templates that depend on several places has so many at least.
-const LEAST_TEMPLATES: usize = 4;
-/// The table of kept sums has room for so many at least (32 kB).
-const LEAST_TABLE: usize = 1 << 11;
+/// The cache of sums has at most this many words (4 MB; in tests few, so that they are all used up).
+const MAX_SUMS: usize = if cfg!(test) { 1 << 12 } else { 1 << 20 };
+/// A group of templates that depend on several places has at least this many.
+const MIN_TEMPLATES: usize = 4;
+/// The table of the cache has room for at least this many sums (32 kB).
+const MIN_TABLE: usize = 1 << 11;
 
 /// The weights of a model.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ fn scale(features: &[Feature], n_templates: usize) -> f32 {
 
 impl FrozenWeights {
     /// The most words there can be.
-    pub(crate) const MOST_WORDS: usize = Table::MOST_WORDS;
+    pub(crate) const MAX_WORDS: usize = Table::MAX_WORDS;
 
     /// Averages, quantises and lays out what a perceptron has learnt, without the weights below `least`.
     ///
@@ -66,7 +66,7 @@ impl FrozenWeights {
         table.map(FrozenWeights).ok_or_else(|| {
             let message = format!(
                 "the model would have more than {} MB: raise least-weight to leave small weights out",
-                Self::MOST_WORDS * 4 / 1_000_000
+                Self::MAX_WORDS * 4 / 1_000_000
             );
             Error::new(Code::BadTraining, 0, 0, message)
         })
@@ -111,10 +111,10 @@ impl FrozenWeights {
 /// Sums of the weights of groups of templates, for what these have seen in this sentence: an open-addressing table
 /// from signatures to sums.
 #[derive(Clone, Debug, Default)]
-struct Kept {
+struct SumCache {
     /// Signature (0 = free) and the place of its sums.
     table: Vec<(u64, u32)>,
-    /// So much of the table is in use, a power of two: little for a short sentence, so that it stays in the cache.
+    /// How much of the table is in use, a power of two: little for a short sentence, so that it stays in the processor's cache.
     size: usize,
     n_used: usize,
     /// What is moved when the table grows.
@@ -124,7 +124,7 @@ struct Kept {
     n_words: usize,
 }
 
-impl Kept {
+impl SumCache {
     fn clear(&mut self) {
         self.table[..self.size].fill((0, 0));
         self.size = 0;
@@ -136,7 +136,7 @@ impl Kept {
     /// afresh now and then, so that memory stays bounded: then this is true.
     #[inline]
     fn reserve(&mut self, n: usize, n_words: usize) -> bool {
-        let is_full = self.n_words + n * n_words > MOST_SUMS;
+        let is_full = self.n_words + n * n_words > MAX_SUMS;
         if is_full {
             self.clear();
         }
@@ -144,7 +144,7 @@ impl Kept {
             self.sums.resize(self.n_words + n * n_words, 0);
         }
         if (self.n_used + n) * 2 > self.size {
-            self.grow(((self.n_used + n) * 4).next_power_of_two().max(LEAST_TABLE));
+            self.grow(((self.n_used + n) * 4).next_power_of_two().max(MIN_TABLE));
         }
         is_full
     }
@@ -229,7 +229,7 @@ struct OpenSentence {
     /// For each slot of the extractor where the sums of the node there are.
     of_slots: Vec<u32>,
     encoded: Encoded,
-    kept: Kept,
+    kept: SumCache,
 }
 
 impl Frozen {
@@ -285,7 +285,7 @@ fn joined(dependences: Vec<(Dependence, usize)>) -> Vec<Vec<Dependence>> {
         Group { dependences: vec![dependence], places, n_templates }
     };
     let mut groups: Vec<Group> = dependences.into_iter().map(alone).collect();
-    while let Some(small) = groups.iter().position(|group| group.n_templates < LEAST_TEMPLATES) {
+    while let Some(small) = groups.iter().position(|group| group.n_templates < MIN_TEMPLATES) {
         let small = groups.remove(small);
         let unlike = |group: &&mut Group| ((group.places ^ small.places).count_ones(), group.n_templates);
         match groups.iter_mut().min_by_key(unlike) {
@@ -307,7 +307,7 @@ impl Scorer for Frozen {
                 of_slots: vec![UNKNOWN; self.extractor.n_slots()],
                 encoded: self.extractor.encoded(),
                 extractor: self.extractor.clone(),
-                kept: Kept::default(),
+                kept: SumCache::default(),
             });
             self.vocabulary.encode(sentence, &mut open.encoded);
             open.kept.clear();
@@ -359,9 +359,9 @@ impl Frozen {
         let words = weights.words();
         missing.clear();
         starts.clear();
-        let most_wanted = views.len() * self.n_templates;
-        if wanted.len() < most_wanted {
-            wanted.resize(most_wanted, Wanted::default());
+        let max_wanted = views.len() * self.n_templates;
+        if wanted.len() < max_wanted {
+            wanted.resize(max_wanted, Wanted::default());
         }
         if kept.reserve(views.len() * n_kept, row_words) {
             of_slots.fill(UNKNOWN);
@@ -442,7 +442,7 @@ mod tests {
             assert_eq!(groups.iter().flatten().count(), several.len(), "{name}");
             for group in &groups {
                 let n_templates: usize = group.iter().map(n_of).sum();
-                assert!(n_templates >= LEAST_TEMPLATES || groups.len() == 1, "{name}: {group:?}");
+                assert!(n_templates >= MIN_TEMPLATES || groups.len() == 1, "{name}: {group:?}");
             }
         }
         assert!(joined(Vec::new()).is_empty());

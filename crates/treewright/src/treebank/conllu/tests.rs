@@ -51,7 +51,7 @@ fn heads(heads: &[&str]) -> String {
     rows.collect::<String>() + "\n"
 }
 
-/// The text gives these errors (the message up to the semicolon) and, behind each, reading goes on.
+/// The text gives these errors (the message up to the semicolon) and, after each, reading goes on.
 #[track_caller]
 fn check_error(text: &str, expected: &str) {
     let text = format!("{}{text}{}", heads(&["0"]), heads(&["0"]));
@@ -107,8 +107,8 @@ fn bad_ids() {
     let one = row("1", "0", "_");
     check_error(&format!("{one}{one}\n"), "2:1 TW103 word 1 stands here twice");
     let range = |id| row(id, "_", "_");
-    check_error(&format!("{one}{}\n", range("2-3")), "2:1 TW102 the range 2-3 ends behind the last word, 1");
-    check_error(&format!("{}{one}\n", range("1-2")), "1:1 TW102 the range 1-2 ends behind the last word, 1");
+    check_error(&format!("{one}{}\n", range("2-3")), "2:1 TW102 the range 2-3 ends after the last word, 1");
+    check_error(&format!("{}{one}\n", range("1-2")), "1:1 TW102 the range 1-2 ends after the last word, 1");
     check_error(&format!("{}{one}\n", range("2-3")), "1:1 TW102 the range 2-3 is out of place");
     check_error(&format!("{}{one}\n", range("1-0")), "1:1 TW102 the range 1-0 is out of place");
     check_error(&format!("{}{0}{one}\n", range("1-1")), "2:1 TW102 the range 1-1 is out of place");

@@ -54,7 +54,7 @@ struct Text<'a> {
     buffer: &'a mut Vec<u8>,
     n_lines: usize,
     n_tabs: usize,
-    /// Where the words start, behind the comments.
+    /// Where the words start, after the comments.
     rows: usize,
     /// Was there a value, other than a word itself, that would be read as absent?
     has_bar: bool,
@@ -90,7 +90,7 @@ impl Text<'_> {
                 if let Some(range) = ranges.next_if(|range| range.first.index() == i) {
                     let next = ranges.peek().map_or(sentence.len(), |range| range.first.index());
                     if !(i..next).contains(&range.last.index()) {
-                        return Err(unwritable("a range that overlaps another or ends behind the sentence"));
+                        return Err(unwritable("a range that overlaps another or ends after the sentence"));
                     }
                     self.number(i + 1);
                     self.buffer.push(b'-');
@@ -188,7 +188,7 @@ impl Text<'_> {
             Some(arc) => {
                 let head = arc.head.map_or(0, |head| head.index() + 1);
                 if head > n {
-                    let message = format!("the head of word {} is {head}, behind the last word, {n}", i + 1);
+                    let message = format!("the head of word {} is {head}, after the last word, {n}", i + 1);
                     return Err(Error::new(Code::BadHead, 0, 0, message));
                 }
                 self.buffer.push(b'\t');

@@ -221,7 +221,7 @@ fn bad_lines() {
     );
     check_error(
         "#BOS 2\na A -- -- 500\n#500 X -- -- 0\nb A -- -- 500\n#EOS 2",
-        "7:1: a word behind the constituent on line 6; expected words first [TW109]",
+        "7:1: a word after the constituent on line 6; expected words first [TW109]",
     );
     check_error(
         "#BOS 2\na A -- -- 0\n#EOS 3",
@@ -306,7 +306,7 @@ fn what_export_cannot_hold_is_refused() {
         check(|entry| edge(entry, |tree| tree.edge_mut(NodeId::new(0))), Code::Unwritable);
     }
     check(|entry| entry.sentence.tokens[1].misc = "%%\n".into(), Code::Unwritable);
-    // Behind the parent, this would be a comment.
+    // After the parent, this would be a comment.
     let remark = |entry: &mut Entry| {
         let Some(Tree::Constituent(tree)) = &entry.tree else { panic!("a tree") };
         let mut builder = tree.to_builder();
@@ -337,7 +337,7 @@ fn reduced(entry: &Entry) -> Entry {
     for token in &mut sentence.tokens {
         token.xpos = Str::default();
         token.deps = Str::default();
-        // Only what looks like a comment has a place behind a word.
+        // Only what looks like a comment has a place after a word.
         let is_comment = token.misc.starts_with("%%");
         token.misc =
             if is_comment { token.misc.trim_end_matches([' ', '\t']).into() } else { Str::default() };

@@ -85,7 +85,7 @@ impl<W: Write> ExportWriter<W> {
                 format!("the sentence's name {id:?} contains white space"),
             ));
         }
-        // The reader puts what the #BOS line held behind all other comments.
+        // The reader puts what the #BOS line held after all other comments.
         let header = sentence.comments.last().and_then(|comment| header_rest(comment));
         let n_lines = sentence.comments.len() - usize::from(header.is_some());
         let mut rest = header.unwrap_or("").to_owned();
@@ -160,7 +160,7 @@ impl<W: Write> ExportWriter<W> {
             rest(&mut self.text, Child::Token(TokenIdx::new(i)))?;
             if token.misc.starts_with("%%") {
                 if is_no_line(&token.misc) {
-                    return Err(refusal(Code::Unwritable, "a comment behind a word is more than a line"));
+                    return Err(refusal(Code::Unwritable, "a comment after a word is more than a line"));
                 }
                 self.text.push(b'\t');
                 self.text.extend_from_slice(token.misc.trim_end_matches(SPACES).as_bytes());
@@ -188,7 +188,7 @@ impl<W: Write> ExportWriter<W> {
 /// What a comment says about the `#BOS` line, if it would be read back from there as it is.
 fn header_rest(comment: &str) -> Option<&str> {
     let rest = comment.strip_prefix("#BOS ")?;
-    // A `%%` with nothing behind it would be taken for the start of our mark.
+    // A `%%` with nothing after it would be taken for the start of our mark.
     let ends_in_mark = rest.find("%%").is_some_and(|start| rest[start..] == *"%%");
     (!rest.is_empty() && rest == rest.trim_matches(SPACES) && !ends_in_mark).then_some(rest)
 }
