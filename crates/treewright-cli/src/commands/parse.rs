@@ -359,7 +359,7 @@ enum Said {
 const MAX_LOOKED_AT: usize = 100;
 
 /// How many of the first words of a batch the parser knows.
-fn known_words(worker: &AnalyserWorker<'_>, entries: &[Entry]) -> KnownWords {
+fn known_words(worker: &AnalyserWorker, entries: &[Entry]) -> KnownWords {
     let mut known = KnownWords::default();
     for entry in entries {
         if known.n_words >= MAX_LOOKED_AT {
@@ -371,7 +371,7 @@ fn known_words(worker: &AnalyserWorker<'_>, entries: &[Entry]) -> KnownWords {
 }
 
 /// The entry with the parser's trees instead of its own: one entry per parse wanted.
-fn parse_entry(worker: &mut AnalyserWorker<'_>, mut entry: Entry, said: Said) -> Vec<Entry> {
+fn parse_entry(worker: &mut AnalyserWorker, mut entry: Entry, said: Said) -> Vec<Entry> {
     if said == Said::Nothing {
         let tree = worker.analyse(&mut entry.sentence);
         return vec![Entry { tree, ..entry }];

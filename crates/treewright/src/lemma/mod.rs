@@ -27,6 +27,8 @@ mod worker;
 
 pub use worker::LemmatiserWorker;
 
+use std::sync::Arc;
+
 use crate::error::Result;
 use crate::sentence::Sentence;
 use crate::tag::bytes::{self, Reader, Writer, damaged};
@@ -91,9 +93,13 @@ pub enum Progress {
 /// The classifier knows at most this many edits: the most frequent ones.
 const MAX_LEARNT: usize = 1 << 12;
 
-/// A trained lemmatiser. It never changes, and threads can share it; each has a [`LemmatiserWorker`] of its own.
+/// A trained lemmatiser. It never changes, and threads can share it; each has a [`LemmatiserWorker`] of its own. Cloning one
+/// shares its tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lemmatiser {
+pub struct Lemmatiser(Arc<Tables>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Tables {
     /// Which of UPOS, XPOS and FEATS the training data had.
     columns: [bool; 3],
     /// The keys of the main tags, rising.
@@ -126,50 +132,50 @@ impl Lemmatiser {
     }
 
     /// A worker for one thread.
-    pub fn worker(&self) -> LemmatiserWorker<'_> {
+    pub fn worker(&self) -> LemmatiserWorker {
         LemmatiserWorker::new(self)
     }
 
     /// Which columns it looks at: UPOS (or the one tag), XPOS, FEATS.
     pub fn columns(&self) -> [bool; 3] {
-        self.columns
+        self.0.columns
     }
 
     /// Was this main tag in the training data?
     pub fn knows_tag(&self, tag: &str) -> bool {
-        self.tags.binary_search(&features::tag_key(tag)).is_ok()
+        self.0.tags.binary_search(&features::tag_key(tag)).is_ok()
     }
 
     /// A line for people about what is in it.
     pub fn summary(&self) -> String {
         format!(
             "{} edits, {} of them learnt, {} entries in the lexicon, {} features, {} weights",
-            self.edits.len(),
+            self.0.edits.len(),
             self.n_learnt(),
-            self.lexicon.len(),
-            self.edit_weights.n_features() + self.casing_weights.n_features(),
-            self.edit_weights.n_weights() + self.casing_weights.n_weights(),
+            self.0.lexicon.len(),
+            self.0.edit_weights.n_features() + self.0.casing_weights.n_features(),
+            self.0.edit_weights.n_weights() + self.0.casing_weights.n_weights(),
         )
     }
 
     fn n_learnt(&self) -> usize {
-        self.candidates.last().map_or(0, Vec::len)
+        self.0.candidates.last().map_or(0, Vec::len)
     }
 
     /// The lemmatiser as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Writer(MAGIC.to_vec());
-        self.columns.iter().for_each(|&column| out.number(u64::from(column)));
-        out.number(self.edits.len() as u64);
-        self.edits.iter().for_each(|edit| edit.to_bytes(&mut out));
+        self.0.columns.iter().for_each(|&column| out.number(u64::from(column)));
+        out.number(self.0.edits.len() as u64);
+        self.0.edits.iter().for_each(|edit| edit.to_bytes(&mut out));
         out.number(self.n_learnt() as u64);
-        out.rising(self.tags.iter().copied());
-        for of_tag in &self.candidates[..self.tags.len()] {
+        out.rising(self.0.tags.iter().copied());
+        for of_tag in &self.0.candidates[..self.0.tags.len()] {
             out.rising(of_tag.iter().map(|&edit| u32::from(edit)));
         }
-        self.lexicon.to_bytes(&mut out);
-        self.edit_weights.to_bytes(&mut out);
-        self.casing_weights.to_bytes(&mut out);
+        self.0.lexicon.to_bytes(&mut out);
+        self.0.edit_weights.to_bytes(&mut out);
+        self.0.casing_weights.to_bytes(&mut out);
         let checksum = crc32fast::hash(&out.0);
         out.0.extend_from_slice(&checksum.to_le_bytes());
         out.0
@@ -213,7 +219,15 @@ impl Lemmatiser {
         if !input.is_empty() {
             return Err(damaged("there is something after its end"));
         }
-        Ok(Lemmatiser { columns, tags, edits, candidates, lexicon, edit_weights, casing_weights })
+        Ok(Lemmatiser(Arc::new(Tables {
+            columns,
+            tags,
+            edits,
+            candidates,
+            lexicon,
+            edit_weights,
+            casing_weights,
+        })))
     }
 }
 

@@ -1,11 +1,12 @@
 //! Training: scripts from forms and lemmas, the lexicon from their counts, the classifiers from distinct words.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::edit::{Casing, Edit};
 use super::features::Word;
 use super::lexicon::{Counts, Script};
-use super::{LemmaConfig, Lemmatiser, MAX_LEARNT, Progress};
+use super::{LemmaConfig, Lemmatiser, MAX_LEARNT, Progress, Tables};
 use crate::error::{Code, Error, Result};
 use crate::rng::Rng;
 use crate::sentence::{Sentence, Token};
@@ -160,7 +161,8 @@ pub(super) fn train(
     let edit_weights = classifier("edits", &of_edits, n_learnt, config, log)?;
     let casing_weights = classifier("casing", &of_casing, Casing::ALL.len(), config, log)?;
     let columns = columns(&types);
-    let lemmatiser = Lemmatiser { columns, tags, edits, candidates, lexicon, edit_weights, casing_weights };
+    let tables = Tables { columns, tags, edits, candidates, lexicon, edit_weights, casing_weights };
+    let lemmatiser = Lemmatiser(Arc::new(tables));
     if let Some(dev) = accuracy(&lemmatiser, dev) {
         log(&Progress::Done { dev });
     }

@@ -1,15 +1,17 @@
 //! Lemmas for the words of sentences: the lexicon first, then the classifiers.
 
-use super::Lemmatiser;
+use std::sync::Arc;
+
 use super::edit::Casing;
 use super::features::Word;
 use super::lexicon::{Known, Script};
+use super::{Lemmatiser, Tables};
 use crate::sentence::{Sentence, Token};
 use crate::tag::weights::Lookup;
 
 /// Fills in lemmas, one sentence at a time; owns the memory this takes.
-pub struct LemmatiserWorker<'a> {
-    lemmatiser: &'a Lemmatiser,
+pub struct LemmatiserWorker {
+    tables: Arc<Tables>,
     word: Word,
     keys: Vec<u32>,
     lookup: Lookup,
@@ -17,10 +19,10 @@ pub struct LemmatiserWorker<'a> {
     lemma: String,
 }
 
-impl<'a> LemmatiserWorker<'a> {
-    pub(super) fn new(lemmatiser: &'a Lemmatiser) -> Self {
+impl LemmatiserWorker {
+    pub(super) fn new(lemmatiser: &Lemmatiser) -> Self {
         LemmatiserWorker {
-            lemmatiser,
+            tables: lemmatiser.0.clone(),
             word: Word::default(),
             keys: Vec::new(),
             lookup: Lookup::default(),
@@ -53,15 +55,14 @@ impl<'a> LemmatiserWorker<'a> {
     /// Makes the lemma of the word at hand.
     fn decide(&mut self) {
         let n_chars = self.word.chars.len();
-        let edits = &self.lemmatiser.edits;
-        let tag = self.lemmatiser.tags.binary_search(&self.word.tag).ok();
-        let script = match self.lemmatiser.lexicon.get(&self.word, tag.is_some()) {
+        let tag = self.tables.tags.binary_search(&self.word.tag).ok();
+        let script = match self.tables.lexicon.get(&self.word, tag.is_some()) {
             Known::Script(script) => script,
             Known::Edit(edit) => Script { edit, casing: self.casing() },
             Known::No => Script { edit: self.edit(tag), casing: self.casing() },
         };
         // Two words may, by chance, have one key.
-        match edits.get(script.edit as usize).filter(|edit| edit.fits(n_chars)) {
+        match self.tables.edits.get(script.edit as usize).filter(|edit| edit.fits(n_chars)) {
             Some(edit) => edit.apply(script.casing, &self.word.chars, &mut self.lemma),
             None => self.lemma.clear(),
         }
@@ -74,7 +75,7 @@ impl<'a> LemmatiserWorker<'a> {
 
     /// The best edit among those seen with the tag that fit the word; copying it if there is none.
     fn edit(&mut self, tag: Option<usize>) -> u32 {
-        let Lemmatiser { edits, candidates, edit_weights, .. } = self.lemmatiser;
+        let Tables { edits, candidates, edit_weights, .. } = &*self.tables;
         let candidates = &candidates[tag.unwrap_or(candidates.len() - 1)];
         self.word.edit_keys(&mut self.keys);
         self.scores.clear();
@@ -95,7 +96,7 @@ impl<'a> LemmatiserWorker<'a> {
         if !self.word.has_case() {
             return Casing::Keep;
         }
-        let weights = &self.lemmatiser.casing_weights;
+        let weights = &self.tables.casing_weights;
         self.word.casing_keys(&mut self.keys);
         self.scores.clear();
         self.scores.resize(weights.n_scores(), 0);

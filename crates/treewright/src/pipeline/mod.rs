@@ -236,13 +236,12 @@ impl Pipeline {
         let lemmatiser = group.iter().find(|part| part.kind == PartKind::Lemmatiser);
         let load = || -> Result<Analyser> {
             let tagger = tagger.map(|at| Tagger::from_bytes(self.parts[at].bytes.get())).transpose()?;
-            let lemmatiser =
-                lemmatiser.map(|part| Lemmatiser::from_bytes(part.bytes.get())).transpose()?.map(Arc::new);
+            let lemmatiser = lemmatiser.map(|part| Lemmatiser::from_bytes(part.bytes.get())).transpose()?;
             let close_calls = parser.map_or(0, |at| self.parts[at].close_calls);
             let parser = parser.map(|at| self.parser(at)).transpose()?;
             // Trees of Penn treebanks have their own way of writing brackets and quotes.
             let is_penn = parser.as_ref().is_some_and(|parser| parser.model.vocabulary().knows("-LRB-"));
-            Ok(Analyser { tagger: tagger.map(Arc::new), lemmatiser, parser, close_calls, is_penn })
+            Ok(Analyser { tagger, lemmatiser, parser, close_calls, is_penn })
         };
         load().map_err(|error| error.in_file(&self.name))
     }
@@ -271,9 +270,9 @@ impl Pipeline {
 #[derive(Clone, Debug)]
 pub struct Analyser {
     /// The tagger.
-    pub tagger: Option<Arc<Tagger>>,
+    pub tagger: Option<Tagger>,
     /// The lemmatiser.
-    pub lemmatiser: Option<Arc<Lemmatiser>>,
+    pub lemmatiser: Option<Lemmatiser>,
     /// The parser.
     pub parser: Option<Parser>,
     /// What the parser has to gain, for each step of the tagger's score, for a close call to go the other way; 0: tags
@@ -295,8 +294,8 @@ pub enum Tagging {
 }
 
 impl Analyser {
-    /// Someone who works through sentences with it, with memory of their own, for one thread.
-    pub fn worker(&self, search: Option<Search>, tagging: Tagging) -> AnalyserWorker<'_> {
+    /// A worker for one thread, with memory of its own. It can be sent to the thread, and it keeps what it needs of the model.
+    pub fn worker(&self, search: Option<Search>, tagging: Tagging) -> AnalyserWorker {
         let parser = self.parser.as_ref().map(|parser| {
             let worker = parser.worker();
             match search {
@@ -313,7 +312,7 @@ impl Analyser {
             tagging,
             close_calls: self.close_calls,
             is_penn: self.is_penn,
-            vocabulary: self.parser.as_ref().map(|parser| &**parser.model.vocabulary()),
+            vocabulary: self.parser.as_ref().map(|parser| parser.model.vocabulary().clone()),
             hides_xpos: false,
             unknown_tags: None,
         }
@@ -321,21 +320,21 @@ impl Analyser {
 }
 
 /// Tags, parses and lemmatises sentences one after the other.
-pub struct AnalyserWorker<'a> {
-    tagger: Option<TaggerWorker<'a>>,
-    lemmatiser: Option<LemmatiserWorker<'a>>,
+pub struct AnalyserWorker {
+    tagger: Option<TaggerWorker>,
+    lemmatiser: Option<LemmatiserWorker>,
     parser: Option<Worker>,
     tagging: Tagging,
     close_calls: u32,
     is_penn: bool,
     /// The parser's.
-    vocabulary: Option<&'a Vocabulary>,
+    vocabulary: Option<Arc<Vocabulary>>,
     /// Would the second tags of the sentence at hand mislead the parser?
     hides_xpos: bool,
     unknown_tags: Option<UnknownTags>,
 }
 
-impl AnalyserWorker<'_> {
+impl AnalyserWorker {
     /// The same worker with another price of close calls; 0: tags are the tagger's alone.
     pub fn with_close_calls(self, close_calls: u32) -> Self {
         AnalyserWorker { close_calls, ..self }
@@ -347,7 +346,7 @@ impl AnalyserWorker<'_> {
     /// around which the tagger fills in the rest. Tags that the parser does not know at all are replaced by the tagger's,
     /// if there is a tagger. Words with tags from elsewhere are written as the parser's treebank writes them.
     pub fn tag(&mut self, sentence: &mut Sentence) -> bool {
-        let fit = match self.vocabulary {
+        let fit = match &self.vocabulary {
             Some(vocabulary) if self.tagging != Tagging::Untagged => Fit::of(sentence, vocabulary),
             _ if sentence.has_tags() => Fit::Tags,
             _ => Fit::Absent,
@@ -374,7 +373,7 @@ impl AnalyserWorker<'_> {
                 Some(unknown) => unknown.n_sentences += 1,
                 None => {
                     let unknown = |vocabulary| UnknownTags::of(sentence, vocabulary, self.tagger.is_some());
-                    self.unknown_tags = self.vocabulary.map(unknown);
+                    self.unknown_tags = self.vocabulary.as_deref().map(unknown);
                 }
             }
         }
@@ -397,7 +396,9 @@ impl AnalyserWorker<'_> {
     /// words to tell languages apart.
     pub fn known_words(&self, sentence: &Sentence) -> KnownWords {
         let mut known = KnownWords::default();
-        if let Some(vocabulary) = self.vocabulary.filter(|vocabulary| language::can_tell(vocabulary)) {
+        if let Some(vocabulary) =
+            self.vocabulary.as_deref().filter(|vocabulary| language::can_tell(vocabulary))
+        {
             known.add_sentence(sentence, vocabulary);
         }
         known
@@ -471,6 +472,15 @@ fn show_xpos(sentence: &mut Sentence, hidden: Vec<Str>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A server or an object of another language can keep workers, and send them to a thread.
+    const _: () = {
+        const fn is_owned_and_send<T: Send + 'static>() {}
+        is_owned_and_send::<AnalyserWorker>();
+        is_owned_and_send::<TaggerWorker>();
+        is_owned_and_send::<LemmatiserWorker>();
+        is_owned_and_send::<Worker>();
+    };
 
     #[test]
     fn the_price_of_close_calls_is_kept_in_the_file() {

@@ -14,7 +14,7 @@ const MOST_TRIED: usize = 4;
 
 /// Parses a sentence that was just tagged, and changes tags where that is worth the price.
 pub(crate) fn parse(
-    tagger: &mut TaggerWorker<'_>,
+    tagger: &mut TaggerWorker,
     parser: &mut Worker,
     sentence: &mut Sentence,
     price: u32,

@@ -108,9 +108,13 @@ pub enum Progress {
     },
 }
 
-/// A trained tagger. It never changes, and threads can share it; each has a [`TaggerWorker`] of its own.
+/// A trained tagger. It never changes, and threads can share it; each has a [`TaggerWorker`] of its own. Cloning one shares
+/// its tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tagger {
+pub struct Tagger(Arc<Tables>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Tables {
     labels: Labels,
     lexicon: Lexicon,
     classes: WordClasses,
@@ -137,45 +141,45 @@ impl Tagger {
         train::train(train, dev, config, log)
     }
 
-    /// Someone who tags sentences with it, with memory of their own.
-    pub fn worker(&self) -> TaggerWorker<'_> {
+    /// A worker for one thread.
+    pub fn worker(&self) -> TaggerWorker {
         TaggerWorker::new(self)
     }
 
     /// Which columns it fills: UPOS (or the one tag), XPOS, FEATS.
     pub fn columns(&self) -> [bool; 3] {
-        self.labels.columns
+        self.0.labels.columns
     }
 
     /// The main tags it gives (UPOS, or the one tag).
     pub fn tags(&self) -> impl Iterator<Item = &str> {
-        self.labels.main_tags()
+        self.0.labels.main_tags()
     }
 
     /// A line for people about what is in it.
     pub fn summary(&self) -> String {
         let list = |count: fn(&Frozen) -> usize| {
-            self.layers.each_ref().map(|rows| count(rows).to_string()).join(" + ")
+            self.0.layers.each_ref().map(|rows| count(rows).to_string()).join(" + ")
         };
         format!(
             "{} tags, {} readings, {} features, {} weights, {} words with classes",
-            self.labels.n_tags(),
-            self.labels.n_readings(),
+            self.0.labels.n_tags(),
+            self.0.labels.n_readings(),
             list(Frozen::n_features),
             list(Frozen::n_weights),
-            self.classes.len()
+            self.0.classes.len()
         )
     }
 
     /// The tagger as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Writer(MAGIC.to_vec());
-        out.number(u64::from(self.trust_tags));
-        out.number(u64::from(self.trust_readings));
-        self.labels.to_bytes(&mut out);
-        self.lexicon.to_bytes(&mut out);
-        write_classes(&self.classes, &mut out);
-        self.layers.iter().for_each(|rows| rows.to_bytes(&mut out));
+        out.number(u64::from(self.0.trust_tags));
+        out.number(u64::from(self.0.trust_readings));
+        self.0.labels.to_bytes(&mut out);
+        self.0.lexicon.to_bytes(&mut out);
+        write_classes(&self.0.classes, &mut out);
+        self.0.layers.iter().for_each(|rows| rows.to_bytes(&mut out));
         let checksum = crc32fast::hash(&out.0);
         out.0.extend_from_slice(&checksum.to_le_bytes());
         out.0
@@ -206,7 +210,7 @@ impl Tagger {
         if !input.is_empty() {
             return Err(damaged("there is something after its end"));
         }
-        Ok(Tagger { labels, lexicon, classes, layers, trust_tags, trust_readings })
+        Ok(Tagger(Arc::new(Tables { labels, lexicon, classes, layers, trust_tags, trust_readings })))
     }
 }
 

@@ -33,7 +33,7 @@ fn trained(train: &[Sentence], config: &TagConfig) -> Tagger {
 }
 
 /// The sentences with their tags taken away and predicted again.
-fn tagged(mut worker: TaggerWorker<'_>, sentences: &[Sentence]) -> Vec<Sentence> {
+fn tagged(mut worker: TaggerWorker, sentences: &[Sentence]) -> Vec<Sentence> {
     let mut tagged = sentences.to_vec();
     for sentence in &mut tagged {
         for token in &mut sentence.tokens {

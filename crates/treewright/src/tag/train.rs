@@ -1,11 +1,13 @@
 //! Training: logistic regression for each layer, which learns from its own decisions on the left.
 
+use std::sync::Arc;
+
 use super::decode::{Layer, Scratch, Sequence, Setting};
 use super::labels::Labels;
 use super::lexicon::{Counts, Entry, Lexicon};
 use super::weights::{Frozen, Learning};
 use super::words::{Analyser, Keys};
-use super::{Progress, TagConfig, Tagger};
+use super::{Progress, Tables, TagConfig, Tagger};
 use crate::error::{Code, Error, Result};
 use crate::rng::Rng;
 use crate::sentence::Sentence;
@@ -308,7 +310,7 @@ pub(super) fn train(
     let layers = [layer(Layer::Guesses)?, layer(Layer::Tags)?, layer(Layer::Readings)?];
     lexicon.classes.truncate(n_classes);
     let (trust_tags, trust_readings) = (config.trust_tags, config.trust_readings);
-    Ok(Tagger { labels, lexicon, classes, layers, trust_tags, trust_readings })
+    Ok(Tagger(Arc::new(Tables { labels, lexicon, classes, layers, trust_tags, trust_readings })))
 }
 
 #[cfg(test)]

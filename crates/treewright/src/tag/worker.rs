@@ -1,10 +1,12 @@
 //! Tagging sentences with a trained tagger: scratch memory, and what is known of words seen lately.
 
-use super::Tagger;
+use std::sync::Arc;
+
 use super::decode::{CloseCall, Layer, N_LAYERS, Scratch, Sequence, Setting};
 use super::labels::N_COLUMNS;
 use super::weights::Lookup;
 use super::words::{Analyser, Word};
+use super::{Tables, Tagger};
 use crate::hash;
 use crate::sentence::{Sentence, Str};
 
@@ -30,23 +32,23 @@ struct Known {
 }
 
 /// Tags sentences, one at a time. What it keeps between sentences changes its speed, never its results.
-pub struct TaggerWorker<'a> {
-    tagger: &'a Tagger,
-    cache: Cache<'a>,
+pub struct TaggerWorker {
+    tables: Arc<Tables>,
+    cache: Cache,
     sequence: Sequence,
     scratch: Scratch,
 }
 
 /// Words seen lately: each has one possible place, given by its hash, and puts out the word that was there.
-struct Cache<'a> {
-    tagger: &'a Tagger,
+struct Cache {
+    tables: Arc<Tables>,
     known: Vec<Known>,
     own: [OwnRows; N_LAYERS],
     analyser: Analyser,
     keys: Vec<u32>,
 }
 
-impl Cache<'_> {
+impl Cache {
     /// The place of a form, which holds it from now on.
     #[inline]
     fn place(&mut self, form: &Str) -> usize {
@@ -60,7 +62,7 @@ impl Cache<'_> {
     }
 
     fn analyse(&mut self, form: &Str) -> Word {
-        let Tagger { lexicon, classes, .. } = self.tagger;
+        let Tables { lexicon, classes, .. } = &*self.tables;
         let keys = self.analyser.keys(form);
         let entries = [keys.form, keys.folded].map(|key| lexicon.get(key));
         self.keys.clear();
@@ -89,7 +91,7 @@ impl Cache<'_> {
                 layer,
                 &self.known[place].word,
                 &self.keys,
-                &self.tagger.layers[layer as usize],
+                &self.tables.layers[layer as usize],
                 lookup,
                 row,
             );
@@ -100,17 +102,17 @@ impl Cache<'_> {
     }
 }
 
-impl<'a> TaggerWorker<'a> {
-    pub(super) fn new(tagger: &'a Tagger) -> Self {
+impl TaggerWorker {
+    pub(super) fn new(tagger: &Tagger) -> Self {
         Self::with_cache(tagger, CACHE_BYTES)
     }
 
     /// A worker whose cache takes about this many bytes.
-    pub(super) fn with_cache(tagger: &'a Tagger, bytes: usize) -> Self {
-        let labels = &tagger.labels;
+    pub(super) fn with_cache(tagger: &Tagger, bytes: usize) -> Self {
+        let Tables { labels, layers, .. } = &*tagger.0;
         let widths = Layer::ALL.map(|layer| match layer {
             Layer::Readings if !labels.has_choice_of_readings() => 0,
-            _ => tagger.layers[layer as usize].n_scores(),
+            _ => layers[layer as usize].n_scores(),
         });
         let n_words = (bytes / (2 * widths.iter().sum::<usize>())).clamp(64, MAX_WORDS).next_power_of_two();
         let own = |n_scores: usize| OwnRows {
@@ -119,9 +121,9 @@ impl<'a> TaggerWorker<'a> {
             filled: vec![false; n_words],
         };
         TaggerWorker {
-            tagger,
+            tables: tagger.0.clone(),
             cache: Cache {
-                tagger,
+                tables: tagger.0.clone(),
                 known: vec![Known::default(); n_words],
                 own: widths.map(own),
                 analyser: Analyser::default(),
@@ -142,10 +144,10 @@ impl<'a> TaggerWorker<'a> {
     /// tagger does not know, are tagged as any other.
     pub fn tag_around_xpos(&mut self, sentence: &mut Sentence) {
         self.start(sentence);
-        let TaggerWorker { tagger, sequence, .. } = self;
+        let TaggerWorker { tables, sequence, .. } = self;
         sequence.allowed.resize(sequence.words.len(), Vec::new());
         for (at, token) in sequence.places().zip(&sentence.tokens) {
-            sequence.allowed[at] = tagger.labels.with_xpos(&token.xpos);
+            sequence.allowed[at] = tables.labels.with_xpos(&token.xpos);
         }
         self.decide(&Layer::ALL, sentence);
     }
@@ -177,14 +179,14 @@ impl<'a> TaggerWorker<'a> {
 
     /// Lets layers decide about the words of a sentence, and writes what the last of them says.
     fn decide(&mut self, of_layers: &[Layer], sentence: &mut Sentence) {
-        let TaggerWorker { tagger, cache, sequence, scratch } = self;
-        let Tagger { labels, lexicon, layers, .. } = tagger;
+        let TaggerWorker { tables, cache, sequence, scratch } = self;
+        let Tables { labels, lexicon, layers, classes, trust_tags, trust_readings } = &**tables;
         let setting = Setting {
             labels,
             lexicon,
-            has_classes: !tagger.classes.is_empty(),
-            trust_tags: tagger.trust_tags,
-            trust_readings: tagger.trust_readings,
+            has_classes: !classes.is_empty(),
+            trust_tags: *trust_tags,
+            trust_readings: *trust_readings,
         };
         let (tokens, start) = (&sentence.tokens, sequence.places().start);
         for &layer in of_layers {
