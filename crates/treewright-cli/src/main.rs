@@ -6,7 +6,6 @@ mod jobs;
 mod models;
 mod pictures;
 mod values;
-mod workers;
 
 use std::process::ExitCode;
 

@@ -31,6 +31,7 @@ pub mod lemma;
 mod map;
 pub mod model;
 pub mod oracle;
+pub mod parallel;
 pub mod pipeline;
 pub mod registry;
 pub mod rng;

@@ -22,16 +22,14 @@ use source::Interrupt;
 use treewright::Result;
 use treewright::decode::{Guarantee, Method};
 use treewright::model::{ScoredTree, Search};
-use treewright::pipeline::KnownWords;
-use treewright::pipeline::UnknownTags;
-use treewright::pipeline::{AnalyserWorker, Tagging};
+use treewright::parallel::{self, Event};
+use treewright::pipeline::{AnalyserWorker, KnownWords, Tagging, UnknownTags};
 use treewright::tree::TreeKind;
 use treewright::treebank::{self, Entry, Format, ParseInfo};
 
 use crate::io::{Inputs, Output, Progress, ReadArgs, Skipping, is_dash, say, usage};
 use crate::jobs::{self, Jobs};
-use crate::workers::Event;
-use crate::{models, values, workers};
+use crate::{models, values};
 
 /// Parse text, tokens or treebanks with a trained model; trees in the input are ignored
 #[derive(Args)]
@@ -298,7 +296,7 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     };
     let mut notices = Notices::default();
     let mut n_items_of_file = 0;
-    workers::in_order(
+    parallel::in_order(
         jobs,
         worker,
         |feeder| {

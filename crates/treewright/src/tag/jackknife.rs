@@ -1,11 +1,9 @@
 //! Jack-knifing: every sentence of a treebank tagged by a tagger that has not seen it, so that a parser is trained on
 //! tags like those it will meet.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-
 use super::{Progress, TagConfig, Tagger};
 use crate::error::{Code, Error, Result};
+use crate::parallel;
 use crate::sentence::Sentence;
 
 /// Folds are trained for at most so many epochs. Their taggers are thrown away, so none has to be made small, and that is
@@ -41,30 +39,17 @@ pub fn jackknife(
         tagged.iter_mut().for_each(|sentence| worker.tag(sentence));
         Ok(tagged)
     };
-    let next = AtomicUsize::new(0);
-    let mut parts: Vec<Option<Result<Vec<Sentence>>>> = (0..folds).map(|_| None).collect();
-    std::thread::scope(|scope| {
-        let (sender, receiver) = mpsc::channel();
-        for _ in 0..jobs.clamp(1, folds) {
-            let (sender, next, tag_fold) = (sender.clone(), &next, &tag_fold);
-            scope.spawn(move || {
-                loop {
-                    let fold = next.fetch_add(1, Ordering::Relaxed);
-                    if fold >= folds || sender.send((fold, tag_fold(fold))).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-        drop(sender);
-        for (done, (fold, part)) in receiver.into_iter().enumerate() {
-            parts[fold] = Some(part);
-            log(&Progress::Fold { done: done + 1, folds });
-        }
-    });
-    let mut tagged = Vec::with_capacity(train.len());
-    for part in parts {
-        tagged.extend(part.expect("every fold reports")?);
-    }
+    let (mut tagged, mut done) = (Vec::with_capacity(train.len()), 0);
+    parallel::map(
+        jobs.min(folds),
+        0..folds,
+        || tag_fold,
+        |part| {
+            tagged.extend(part?);
+            done += 1;
+            log(&Progress::Fold { done, folds });
+            Ok(())
+        },
+    )?;
     Ok(tagged)
 }

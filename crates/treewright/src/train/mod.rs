@@ -24,7 +24,8 @@ use crate::error::{Code, Error, Result};
 use crate::eval::{AttachmentScore, ConstituentScorer, Params, Parsed};
 use crate::features::Vocabulary;
 use crate::model::{Model, TypedModel};
-use crate::model::{ParseSentence, ScoredTree, Search, TypedWorker};
+use crate::model::{ParseSentence, Search, TypedWorker};
+use crate::parallel;
 use crate::registry::OracleKind;
 use crate::registry::{Registered, SystemVisitor};
 use crate::rng::Rng;
@@ -213,7 +214,7 @@ fn train_system<S: Registered>(
             config: config.clone(),
             score_gaps: ScoreGaps::default(),
         };
-        let (dev, dev_disc, score_gaps) = score_dev(&model, data.dev);
+        let (dev, dev_disc, score_gaps) = score_dev(&model, data.dev)?;
         model.score_gaps = score_gaps;
         let score = dev.unwrap_or(epoch as f64);
         let is_best = best.as_ref().is_none_or(|(highest, _)| score > *highest);
@@ -243,34 +244,44 @@ fn train_system<S: Registered>(
 
 /// The score of a model on a development set, sentences shared among `jobs` threads, and the score gaps of the winners in
 /// the beam. Counts are added up in the order of sentences, so the number of threads does not show.
-fn score_dev<S: Registered>(model: &TypedModel<S>, dev: &[Entry]) -> (Option<f64>, Option<f64>, ScoreGaps) {
+fn score_dev<S: Registered>(
+    model: &TypedModel<S>,
+    dev: &[Entry],
+) -> Result<(Option<f64>, Option<f64>, ScoreGaps)> {
     let method = Method::beam(model.config.beam);
-    let parse_all = |entries: &[Entry]| -> Vec<Option<ScoredTree>> {
+    let worker = || {
         let mut worker = TypedWorker::new(model.clone());
         let search = Search { method, k_best: 1 };
-        entries.iter().map(|entry| worker.parse(&entry.sentence, search).pop()).collect()
+        move |entry: &Entry| worker.parse(&entry.sentence, search).pop()
     };
     let (mut trees, mut gaps) = (Vec::new(), Vec::new());
-    for parse in shared_out(dev, model.config.jobs, parse_all) {
+    for parse in parsed(dev, model.config.jobs, worker)? {
         gaps.push(parse.as_ref().map_or(0.0, |parse| parse.score_gap));
         trees.push(parse.map(|parse| parse.tree));
     }
     let (all, disc) = score_trees(dev, &trees);
     let has_rivals = method.width() > 1;
-    (all, disc, if has_rivals { ScoreGaps::of(gaps) } else { ScoreGaps::default() })
+    Ok((all, disc, if has_rivals { ScoreGaps::of(gaps) } else { ScoreGaps::default() }))
 }
 
-/// Work on entries by `jobs` threads; the results come in the order of the entries.
-pub(crate) fn shared_out<T: Send>(
+/// What the workers of `jobs` threads make of entries, in the order of these.
+fn parsed<T: Send, W: FnMut(&Entry) -> T + Send>(
     entries: &[Entry],
     jobs: usize,
-    work: impl Fn(&[Entry]) -> Vec<T> + Sync,
-) -> Vec<T> {
-    std::thread::scope(|scope| {
-        let chunks = entries.chunks(entries.len().div_ceil(jobs.max(1)).max(1));
-        let threads: Vec<_> = chunks.map(|entries| scope.spawn(|| work(entries))).collect();
-        threads.into_iter().flat_map(|thread| thread.join().expect("no thread panics")).collect()
-    })
+    worker: impl Fn() -> W,
+) -> Result<Vec<T>> {
+    /// Entries that go to a thread together, so that handing them over costs next to nothing.
+    const TOGETHER: usize = 16;
+    let mut parsed = Vec::with_capacity(entries.len());
+    let worker = || {
+        let mut worker = worker();
+        move |entries: &[Entry]| entries.iter().map(&mut worker).collect::<Vec<T>>()
+    };
+    parallel::map(jobs, entries.chunks(TOGETHER), worker, |results| {
+        parsed.extend(results);
+        Ok(())
+    })?;
+    Ok(parsed)
 }
 
 /// The score of trees for the sentences of a development set (LAS, or labelled F1), and that of what is non-projective or

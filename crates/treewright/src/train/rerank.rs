@@ -1,6 +1,6 @@
 //! What the tagger's score weighs against the parser's, where they disagree about a tag: tuned on the development set.
 
-use super::{score_trees, shared_out};
+use super::{parsed, score_trees};
 use crate::error::Result;
 use crate::pipeline::{Pipeline, Tagging};
 use crate::tree::Entry;
@@ -31,10 +31,10 @@ impl Pipeline {
         }
         let mut scores = Vec::new();
         for price in PRICES {
-            let trees = shared_out(dev, jobs, |entries| {
+            let trees = parsed(dev, jobs, || {
                 let mut worker = analyser.worker(None, Tagging::Always).with_close_calls(price);
-                entries.iter().map(|entry| worker.analyse(&mut entry.sentence.clone())).collect()
-            });
+                move |entry: &Entry| worker.analyse(&mut entry.sentence.clone())
+            })?;
             let (Some(score), _) = score_trees(dev, &trees) else { return Ok(None) };
             scores.push((price, score));
         }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use treewright::parallel::Feeder;
 use treewright::pipeline::{Analyser, Pipeline};
 use treewright::segment::{Lines, SegmentOptions, Segmenter};
 use treewright::treebank::{self, Entry, Format, Portion, Portions, ReadOptions, Recognised};
@@ -15,7 +16,6 @@ use super::source::{Interrupt, Live, is_regular_file};
 use super::text_lines::{GoodLines, LimitedLines};
 use super::{LinesArg, ParseArgs};
 use crate::io::{OnError, Progress, is_dash, open_raw, say, usage};
-use crate::workers::Feeder;
 
 /// Sentences that go to a thread together: enough to make the hand-over cheap, few enough to bound memory.
 const BATCH: usize = 64;

@@ -1,9 +1,10 @@
 //! Threads that share work as it comes, with results in the order of the work.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Condvar, Mutex, mpsc};
 
-use treewright::{Code, Error, Result};
+use crate::error::{Code, Error, Result};
 
 /// At most this much work is under way for each thread: enough that no thread waits for another, and memory stays bounded.
 const UNDER_WAY: usize = 8;
@@ -69,8 +70,47 @@ impl<T> Feeder<'_, T> {
             self.n_given += 1;
             return Ok(());
         }
-        Err(Error::new(Code::Io, 0, 0, "stopped"))
+        Err(stopped())
     }
+}
+
+fn stopped() -> Error {
+    Error::new(Code::Io, 0, 0, "stopped")
+}
+
+/// Has `jobs` threads work on items, whichever is free, and hands the results to `take` in the order of the items. `worker`
+/// makes what a thread works with.
+///
+/// # Errors
+/// The first error of `take`; work that was not begun by then is left undone.
+///
+/// ```
+/// let mut squares = Vec::new();
+/// treewright::parallel::map(2, 1..=4, || |i| i * i, |square: u32| {
+///     squares.push(square);
+///     Ok(())
+/// })?;
+/// assert_eq!(squares, [1, 4, 9, 16]);
+/// # Ok::<(), treewright::Error>(())
+/// ```
+pub fn map<T: Send, R: Send, W: FnMut(T) -> R + Send>(
+    jobs: usize,
+    items: impl IntoIterator<Item = T, IntoIter: Send>,
+    worker: impl Fn() -> W,
+    mut take: impl FnMut(R) -> Result<()>,
+) -> Result<()> {
+    let mut items = items.into_iter();
+    let feed = move |mut feeder: Feeder<'_, T>| items.try_for_each(|item| feeder.give(item));
+    in_order(
+        jobs,
+        worker,
+        feed,
+        || (),
+        |event| match event {
+            Event::Done(result) => take(result),
+            Event::Idle => Ok(()),
+        },
+    )
 }
 
 /// Has `jobs` threads do the work that `feed` gives, whichever is free, and hands the results to `take` in the order of the
@@ -82,6 +122,9 @@ impl<T> Feeder<'_, T> {
 /// # Errors
 /// The first error of `take`, then work that was not begun is left undone; or that of `feed`, after the results of what it
 /// gave before.
+///
+/// # Panics
+/// When a worker does.
 pub fn in_order<T: Send, R: Send, W: FnMut(T) -> R + Send>(
     jobs: usize,
     worker: impl Fn() -> W,
@@ -90,8 +133,9 @@ pub fn in_order<T: Send, R: Send, W: FnMut(T) -> R + Send>(
     mut take: impl FnMut(Event<R>) -> Result<()>,
 ) -> Result<()> {
     let (give, work) = mpsc::channel::<(usize, T)>();
-    let (done, results) = mpsc::channel::<(usize, R)>();
+    let (done, results) = mpsc::channel::<(usize, std::thread::Result<R>)>();
     let work = Mutex::new(work);
+    let jobs = jobs.max(1);
     let window = Window { state: Mutex::default(), changed: Condvar::new(), size: UNDER_WAY * jobs };
     std::thread::scope(|scope| {
         for _ in 0..jobs {
@@ -99,7 +143,9 @@ pub fn in_order<T: Send, R: Send, W: FnMut(T) -> R + Send>(
             scope.spawn(move || {
                 let next = || work.lock().expect("nobody panics while waiting").recv();
                 while let Ok((number, item)) = next() {
-                    if done.send((number, worker(item))).is_err() {
+                    // A panic is handed on, too: nobody must wait for a result that never comes.
+                    let result = catch_unwind(AssertUnwindSafe(|| worker(item)));
+                    if done.send((number, result)).is_err() {
                         break;
                     }
                 }
@@ -108,15 +154,23 @@ pub fn in_order<T: Send, R: Send, W: FnMut(T) -> R + Send>(
         drop(done);
         let feeder = Feeder { give, window: &window, n_given: 0 };
         let feeding = scope.spawn(move || feed(feeder));
-        let taken = take_in_order(&results, &window, &mut take);
+        let mut panic = None;
+        let taken = take_in_order(&results, &window, |event| match event {
+            Event::Done(Ok(result)) => take(Event::Done(result)),
+            Event::Done(Err(payload)) => {
+                panic = Some(payload);
+                Err(stopped())
+            }
+            Event::Idle => take(Event::Idle),
+        });
         // The threads end when nobody wants their results; the feeder, when nobody wants its work.
         drop(results);
         window.stop();
         if taken.is_err() {
             unblock();
         }
-        let fed = feeding.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        taken.and(fed)
+        let fed = feeding.join().unwrap_or_else(|panic| resume_unwind(panic));
+        panic.map_or(taken.and(fed), |panic| resume_unwind(panic))
     })
 }
 
@@ -124,7 +178,7 @@ pub fn in_order<T: Send, R: Send, W: FnMut(T) -> R + Send>(
 fn take_in_order<R>(
     results: &mpsc::Receiver<(usize, R)>,
     window: &Window,
-    take: &mut impl FnMut(Event<R>) -> Result<()>,
+    mut take: impl FnMut(Event<R>) -> Result<()>,
 ) -> Result<()> {
     // What came too early: the next result to take is the first.
     let mut early: VecDeque<Option<R>> = VecDeque::new();
@@ -203,6 +257,13 @@ mod tests {
             assert!(taken.into_iter().eq((0..200).map(|i| i * i)), "{jobs} jobs");
             assert!(most.into_inner() <= UNDER_WAY * jobs);
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "seven")]
+    fn a_panic_is_handed_on() {
+        let work = || |i: u64| assert_ne!(i, 7, "not seven");
+        map(2, 0.., work, |()| Ok(())).expect("no errors");
     }
 
     /// What feeds may wait for an answer before it gives the next.
