@@ -44,9 +44,30 @@ impl Bytes {
         if !map.starts_with(&[0x1f, 0x8b]) {
             return Ok(Bytes::Mapped(map));
         }
-        let mut bytes = Vec::new();
-        flate2::read::MultiGzDecoder::new(&*map).read_to_end(&mut bytes)?;
-        Ok(Self::copy(&bytes))
+        Self::unpack(&map)
+    }
+
+    /// Unpacks gzipped bytes, straight to where they stay.
+    fn unpack(gzipped: &[u8]) -> Result<Self> {
+        // The last four bytes tell the length, unless it is huge or there are several members. No byte can stand for more
+        // than 1032: a larger number is damage.
+        let length = gzipped.last_chunk().map_or(0, |length| u32::from_le_bytes(*length) as usize);
+        let mut words = vec![0u64; length.min(gzipped.len() * 1032) / 8 + 1];
+        let mut source = flate2::read::MultiGzDecoder::new(gzipped);
+        let mut length = 0;
+        loop {
+            let n = match source.read(&mut bytemuck::cast_slice_mut(&mut words)[length..]) {
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                n => n?,
+            };
+            length += n;
+            if n == 0 {
+                return Ok(Bytes::Owned(words, length));
+            }
+            if length == words.len() * 8 {
+                words.resize(words.len() * 2, 0);
+            }
+        }
     }
 
     /// A copy in memory.
@@ -98,5 +119,31 @@ impl Stretch {
 impl WordSource for Stretch {
     fn words(&self) -> &[u32] {
         bytemuck::cast_slice(self.get())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// What the last bytes say may be too little (of several members they tell the last) or, if damaged, too much.
+    #[test]
+    fn gzipped_bytes_are_unpacked_whatever_length_they_claim() {
+        let gzipped = |bytes: &[u8]| {
+            let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            out.write_all(bytes).expect("memory");
+            out.finish().expect("memory")
+        };
+        for length in [0, 1, 7, 8, 9, 1000, 4096] {
+            let bytes: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
+            assert_eq!(Bytes::unpack(&gzipped(&bytes)).expect("whole").get(), bytes);
+            let members = [gzipped(&bytes), gzipped(b"end")].concat();
+            assert_eq!(Bytes::unpack(&members).expect("whole").get(), [&bytes[..], b"end"].concat());
+        }
+        let mut damaged = gzipped(b"text");
+        damaged.last_chunk_mut::<4>().expect("a length").fill(0xff);
+        assert!(Bytes::unpack(&damaged).is_err());
     }
 }

@@ -291,7 +291,6 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
         interrupt: &interrupt,
         without_tags: &without_tags,
         layout,
-        segmenter: None,
         n_sentences: 0,
     };
     let mut notices = Notices::default();

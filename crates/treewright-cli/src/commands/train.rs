@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use treewright::pipeline::{PartKind, Pipeline};
+use treewright::pipeline::Pipeline;
 use treewright::train::TrainConfig;
 use treewright::train::{Checkpoint, Choice, TrainingData, check_dev, choose, train_on};
 use treewright::treebank::Entry;
@@ -62,7 +62,7 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     tell(&mut progress, choice.as_ref(), &parts, &dev);
     let mut text = TextParts::train(args, &config, &parts, &vectors, &training, dev, &mut progress)?;
     if args.no_parser {
-        write_model(output, |file| Pipeline::of_parts(text.bytes).save(file))?;
+        write_model(output, |file| Pipeline::of_parts(text.parts).save(file))?;
         progress.say(&format!("wrote {}", output.display()));
         return Ok(skipping.report());
     }
@@ -76,13 +76,11 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     let model = train_on(&config, &data, resumed.as_ref(), &mut progress)?;
     progress.end("");
     let mut score = progress.best_score();
-    if text.bytes.is_empty() {
+    if text.parts.is_empty() {
         write_model(output, |file| model.save(file))?;
     } else {
-        let mut bytes = Vec::new();
-        model.save(&mut bytes)?;
-        text.bytes.push((PartKind::Parser(config.system.info().kind), bytes));
-        let mut pipeline = Pipeline::of_parts(std::mem::take(&mut text.bytes));
+        text.parts.push(model.into());
+        let mut pipeline = Pipeline::of_parts(std::mem::take(&mut text.parts));
         if parts.contains(&PartArg::Tagger) {
             progress.begin(Stage::CloseCalls);
         }

@@ -203,8 +203,7 @@ impl Model {
     pub fn save(&self, out: &mut dyn Write) -> Result<()> {
         let header = self.0.header().map_err(|error| Error::new(Code::BadModel, 0, 0, error.to_string()))?;
         let words = self.0.words();
-        let mut bytes = Vec::with_capacity(words.len() * 4);
-        words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+        let bytes: &[u8] = bytemuck::cast_slice(words);
         let start = weights_start(header.len());
         let mut front = Vec::with_capacity(start);
         front.extend(MAGIC);
@@ -214,10 +213,10 @@ impl Model {
         front.extend([0; PREFIX - CHECKSUM_AT]);
         front.extend(header);
         front.resize(start, 0);
-        let checksum = checksum(&front, &bytes);
+        let checksum = checksum(&front, bytes);
         front[CHECKSUM_AT..CHECKSUM_AT + 4].copy_from_slice(&checksum.to_le_bytes());
         out.write_all(&front)?;
-        out.write_all(&bytes)?;
+        out.write_all(bytes)?;
         Ok(())
     }
 

@@ -7,16 +7,18 @@
 //! are asked for.
 
 mod language;
+mod part;
 mod rerank;
 mod tagset;
 
 pub use crate::model::PartKind;
 pub use language::KnownWords;
+pub use part::Part;
 pub use tagset::UnknownTags;
 
 use std::io::{Read, Seek, Write};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::error::{Code, Error, Result};
 use crate::features::Vocabulary;
@@ -28,6 +30,7 @@ use crate::segment::{SegmentOptions, Segmenter, penn_escape, penn_unescape};
 use crate::sentence::{Sentence, Str};
 use crate::tag::{Tagger, TaggerWorker};
 use crate::tree::{Entry, Tree, TreeKind};
+use part::Loaded;
 use tagset::Fit;
 
 /// Does this file look like a model, gzipped or not? One that cannot be read does not.
@@ -45,26 +48,12 @@ pub fn is_model(path: impl AsRef<Path>) -> bool {
     first_bytes().is_ok_and(|first| first == *part_table::MAGIC || first == *model::MAGIC)
 }
 
-/// A model file with its parts.
+/// A model file with its parts. What was read of it is kept, and clones share it.
 #[derive(Clone, Debug)]
 pub struct Pipeline {
     /// For messages.
     name: String,
     parts: Vec<Part>,
-}
-
-#[derive(Clone, Debug)]
-struct Part {
-    kind: PartKind,
-    bytes: Stretch,
-    /// What a parser has to gain for each step of the tagger's score (`rerank.rs`); 0: it is not asked.
-    close_calls: u32,
-}
-
-impl Part {
-    fn new(kind: PartKind, bytes: Stretch) -> Self {
-        Part { kind, bytes, close_calls: 0 }
-    }
 }
 
 impl Pipeline {
@@ -103,19 +92,17 @@ impl Pipeline {
         let bad = |message: &str| Error::new(Code::BadModel, 0, 0, message);
         let bytes = file.get();
         if bytes.starts_with(model::MAGIC) {
-            // What it builds is in the header; a damaged one is found out when the part is asked for.
-            let kind = Model::from_stretch(&file).map(|model| model.info().system.info().kind)?;
-            return Ok(Pipeline {
-                name: name.to_owned(),
-                parts: vec![Part::new(PartKind::Parser(kind), file)],
-            });
+            let parser = Parser::new(Model::from_stretch(&file)?);
+            let parts = vec![Part::new(Loaded::Parser(parser), Some(file))];
+            return Ok(Pipeline { name: name.to_owned(), parts });
         }
         if !bytes.starts_with(part_table::MAGIC) {
             return Err(bad("this is not a treewright model"));
         }
         let part = |PartEntry { kind, close_calls, range }| Part {
             kind,
-            bytes: Stretch { bytes: file.bytes.clone(), range },
+            bytes: Some(Stretch { bytes: file.bytes.clone(), range }),
+            loaded: OnceLock::new(),
             close_calls,
         };
         let parts = part_table::read(bytes)?.into_iter().map(part).collect();
@@ -123,9 +110,8 @@ impl Pipeline {
     }
 
     /// A pipeline of parts at hand.
-    pub fn of_parts(parts: impl IntoIterator<Item = (PartKind, Vec<u8>)>) -> Self {
-        let part = |(kind, bytes): (PartKind, Vec<u8>)| Part::new(kind, Stretch::all_of(Bytes::copy(&bytes)));
-        Pipeline { name: String::new(), parts: parts.into_iter().map(part).collect() }
+    pub fn of_parts(parts: impl IntoIterator<Item = Part>) -> Self {
+        Pipeline { name: String::new(), parts: parts.into_iter().collect() }
     }
 
     /// All parts of several pipelines, in order. A segmenter is taken from the first that has one; a lemmatiser that
@@ -154,11 +140,11 @@ impl Pipeline {
     /// Where a lemmatiser belongs: after the tagger that gives the most of the tags it knows, of equals the first; at the
     /// end if there is none.
     fn place_for(&self, lemmatiser: &Part) -> usize {
-        let Ok(lemmatiser) = Lemmatiser::from_bytes(lemmatiser.bytes.get()) else { return self.parts.len() };
+        let Ok(Loaded::Lemmatiser(lemmatiser)) = lemmatiser.loaded() else { return self.parts.len() };
         let mut best = (0, self.parts.len());
         for (at, part) in self.parts.iter().enumerate().filter(|(_, part)| part.kind == PartKind::Tagger) {
             // A damaged tagger is found out when it is asked for.
-            let Ok(tagger) = Tagger::from_bytes(part.bytes.get()) else { continue };
+            let Ok(Loaded::Tagger(tagger)) = part.loaded() else { continue };
             let n_known = tagger.tags().filter(|tag| lemmatiser.knows_tag(tag)).count();
             if n_known > best.0 {
                 best = (n_known, at + 1);
@@ -172,29 +158,31 @@ impl Pipeline {
     /// # Errors
     /// When the output fails.
     pub fn save(&self, out: &mut dyn Write) -> Result<()> {
-        let parts: Vec<_> =
-            self.parts.iter().map(|part| (part.kind, part.close_calls, part.bytes.get())).collect();
+        let bytes = self.parts.iter().map(Part::bytes).collect::<Result<Vec<_>>>()?;
+        let parts = self.parts.iter().zip(&bytes);
+        let parts: Vec<_> = parts.map(|(part, bytes)| (part.kind, part.close_calls, &bytes[..])).collect();
         part_table::write(&parts, out)
     }
 
     /// What is in it, with the sizes in bytes.
     pub fn parts(&self) -> impl Iterator<Item = (PartKind, usize)> + '_ {
-        self.parts.iter().map(|part| (part.kind, part.bytes.range.len()))
+        self.parts.iter().map(|part| (part.kind, part.bytes().map_or(0, |bytes| bytes.len())))
     }
 
     /// The segmenter, if there is one.
     ///
     /// # Errors
     /// When it is damaged.
-    pub fn segmenter(&self) -> Result<Option<Segmenter>> {
+    pub fn segmenter(&self) -> Result<Option<Arc<Segmenter>>> {
         let part = self.parts.iter().find(|part| part.kind == PartKind::Segmenter);
-        part.map(|part| Segmenter::from_bytes(part.bytes.get()))
-            .transpose()
-            .map_err(|e| e.in_file(&self.name))
+        match part.map(Part::loaded).transpose().map_err(|error| error.in_file(&self.name))? {
+            Some(Loaded::Segmenter(segmenter)) => Ok(Some(segmenter.clone())),
+            _ => Ok(None),
+        }
     }
 
-    /// Segments, tags and parses a text: its sentences with their trees. For many texts keep the parts instead
-    /// ([`Pipeline::segmenter`], [`Pipeline::analyser`] and its workers): here they are loaded for each call.
+    /// Segments, tags and parses a text: its sentences with their trees. The first call loads the parts. Each makes a
+    /// worker and its memory: for many short texts, keep one of your own ([`Analyser::worker`]).
     ///
     /// # Errors
     /// When the model has no segmenter, or a part is damaged.
@@ -235,26 +223,24 @@ impl Pipeline {
         let group = &after[..after.iter().position(is_tagger).unwrap_or(after.len())];
         let lemmatiser = group.iter().find(|part| part.kind == PartKind::Lemmatiser);
         let load = || -> Result<Analyser> {
-            let tagger = tagger.map(|at| Tagger::from_bytes(self.parts[at].bytes.get())).transpose()?;
-            let lemmatiser = lemmatiser.map(|part| Lemmatiser::from_bytes(part.bytes.get())).transpose()?;
             let close_calls = parser.map_or(0, |at| self.parts[at].close_calls);
-            let parser = parser.map(|at| self.parser(at)).transpose()?;
+            let tagger = match tagger.map(|at| self.parts[at].loaded()).transpose()? {
+                Some(Loaded::Tagger(tagger)) => Some(tagger.clone()),
+                _ => None,
+            };
+            let lemmatiser = match lemmatiser.map(Part::loaded).transpose()? {
+                Some(Loaded::Lemmatiser(lemmatiser)) => Some(lemmatiser.clone()),
+                _ => None,
+            };
+            let parser = match parser.map(|at| self.parts[at].loaded()).transpose()? {
+                Some(Loaded::Parser(parser)) => Some(parser.clone()),
+                _ => None,
+            };
             // Trees of Penn treebanks have their own way of writing brackets and quotes.
             let is_penn = parser.as_ref().is_some_and(|parser| parser.model.vocabulary().knows("-LRB-"));
             Ok(Analyser { tagger, lemmatiser, parser, close_calls, is_penn })
         };
         load().map_err(|error| error.in_file(&self.name))
-    }
-
-    /// The parser that is this part.
-    fn parser(&self, at: usize) -> Result<Parser> {
-        let part = &self.parts[at];
-        let parser = Parser::new(Model::from_stretch(&part.bytes)?);
-        if PartKind::Parser(parser.kind()) != part.kind {
-            let message = format!("the table calls a part {}, but it is for {}", part.kind, parser.kind());
-            return Err(Error::new(Code::BadModel, 0, 0, message));
-        }
-        Ok(parser)
     }
 
     /// Sets the price of close calls of the first parser; 0: it is not asked.
@@ -485,8 +471,13 @@ mod tests {
     #[test]
     fn the_price_of_close_calls_is_kept_in_the_file() {
         let parser = PartKind::Parser(TreeKind::Dependencies);
-        let mut pipeline =
-            Pipeline::of_parts([(PartKind::Tagger, vec![1]), (parser, vec![2]), (parser, vec![3])]);
+        let part = |kind| Part {
+            kind,
+            bytes: Some(Stretch::all_of(Bytes::copy(&[1]))),
+            loaded: OnceLock::new(),
+            close_calls: 0,
+        };
+        let mut pipeline = Pipeline::of_parts([PartKind::Tagger, parser, parser].map(part));
         pipeline.set_close_calls(20);
         let mut bytes = Vec::new();
         pipeline.save(&mut bytes).expect("memory");

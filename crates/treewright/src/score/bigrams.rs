@@ -190,8 +190,8 @@ mod tests {
             self.reports.push(report.clone());
         }
 
-        fn checkpoint(&mut self, checkpoint: &Checkpoint) -> Result<()> {
-            self.checkpoints.push(checkpoint.clone());
+        fn checkpoint(&mut self, make: &dyn Fn() -> Result<Checkpoint>) -> Result<()> {
+            self.checkpoints.push(make()?);
             Ok(())
         }
     }

@@ -66,11 +66,12 @@ pub trait Log {
     fn sentence(&mut self, _epoch: usize, _done: usize, _total: usize) {}
     /// An epoch is over.
     fn epoch(&mut self, _report: &EpochReport) {}
-    /// A point from which training can go on. Called after every epoch but the last.
+    /// Training can go on from here: `make` gives the checkpoint, to a log that wants it. Called after every epoch but the
+    /// last.
     ///
     /// # Errors
     /// What the log reports ends the training.
-    fn checkpoint(&mut self, _checkpoint: &Checkpoint) -> Result<()> {
+    fn checkpoint(&mut self, _make: &dyn Fn() -> Result<Checkpoint>) -> Result<()> {
         Ok(())
     }
 }
@@ -236,7 +237,7 @@ fn train_system<S: Registered>(
         }
         if epoch < config.epochs {
             let (best_score, best_model) = best.as_ref().expect("there was an epoch");
-            log.checkpoint(&Checkpoint::new(fingerprint, &reports, *best_score, best_model, &*learner)?)?;
+            log.checkpoint(&|| Checkpoint::new(fingerprint, &reports, *best_score, best_model, &*learner))?;
         }
     }
     Ok(best.expect("there is at least one epoch").1)

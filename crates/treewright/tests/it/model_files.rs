@@ -4,7 +4,7 @@ use serde_json::Value;
 use treewright::config::{TrainConfig, Update};
 use treewright::model::Model;
 use treewright::model::Parser;
-use treewright::pipeline::{PartKind, Pipeline};
+use treewright::pipeline::Pipeline;
 use treewright::registry::SystemTag;
 use treewright::segment::{SegmentConfig, SegmentOptions, Segmenter};
 use treewright::tag::{TagConfig, Tagger};
@@ -44,9 +44,9 @@ fn pipeline() -> Vec<u8> {
     let config = TagConfig { epochs: 2, open_epochs: 1, ..TagConfig::default() };
     let tagger = Tagger::train(&sentences, &[], &config, &mut |_| ()).expect("trainable");
     let pipeline = Pipeline::of_parts([
-        (PartKind::Segmenter, segmenter.to_bytes()),
-        (PartKind::Tagger, tagger.to_bytes()),
-        (PartKind::Parser(TreeKind::Dependencies), model("ud_english_ewt.conllu", "arc-hybrid")),
+        segmenter.into(),
+        tagger.into(),
+        Model::from_bytes(&model("ud_english_ewt.conllu", "arc-hybrid")).expect("whole").into(),
     ]);
     let mut bytes = Vec::new();
     pipeline.save(&mut bytes).expect("memory");

@@ -4,7 +4,7 @@ use treewright::config::{TrainConfig, Update};
 use treewright::lemma::{LemmaConfig, Lemmatiser};
 use treewright::model::Model;
 use treewright::model::Parser;
-use treewright::pipeline::{PartKind, Pipeline, Tagging};
+use treewright::pipeline::{Part, PartKind, Pipeline, Tagging};
 use treewright::segment::{SegmentConfig, SegmentOptions, Segmenter};
 use treewright::tag::{TagConfig, Tagger};
 use treewright::train::Prices;
@@ -15,7 +15,7 @@ use treewright::{Code, Sentence, Tree};
 
 use crate::training::sample;
 
-fn parser(file: &str, system: &str) -> (PartKind, Vec<u8>) {
+fn parser(file: &str, system: &str) -> Model {
     let config = TrainConfig {
         system: system.parse().expect(system),
         update: Update::Local,
@@ -23,23 +23,17 @@ fn parser(file: &str, system: &str) -> (PartKind, Vec<u8>) {
         epochs: 3,
         ..TrainConfig::default()
     };
-    let model = train(&config, &sample(file), &[], None, &mut ()).expect("trainable");
-    let mut bytes = Vec::new();
-    model.save(&mut bytes).expect("memory");
-    (PartKind::Parser(config.system.info().kind), bytes)
+    train(&config, &sample(file), &[], None, &mut ()).expect("trainable")
 }
 
-fn tagger(entries: &[Entry]) -> (PartKind, Vec<u8>) {
+fn tagger(entries: &[Entry]) -> Part {
     let sentences: Vec<Sentence> = entries.iter().map(|entry| entry.sentence.clone()).collect();
-    let tagger = Tagger::train(&sentences, &[], &TagConfig::default(), &mut |_| ()).expect("trainable");
-    (PartKind::Tagger, tagger.to_bytes())
+    Tagger::train(&sentences, &[], &TagConfig::default(), &mut |_| ()).expect("trainable").into()
 }
 
-fn lemmatiser(entries: &[Entry]) -> (PartKind, Vec<u8>) {
+fn lemmatiser(entries: &[Entry]) -> Part {
     let sentences: Vec<Sentence> = entries.iter().map(|entry| entry.sentence.clone()).collect();
-    let lemmatiser =
-        Lemmatiser::train(&sentences, &[], &LemmaConfig::default(), &mut |_| ()).expect("trainable");
-    (PartKind::Lemmatiser, lemmatiser.to_bytes())
+    Lemmatiser::train(&sentences, &[], &LemmaConfig::default(), &mut |_| ()).expect("trainable").into()
 }
 
 /// Segmenter, tagger, lemmatiser and parser for dependencies; tagger and parser for constituents.
@@ -48,15 +42,15 @@ fn pipeline() -> Pipeline {
     let sentences: Vec<Sentence> = dependencies.iter().map(|entry| entry.sentence.clone()).collect();
     let segmenter = Segmenter::train(&sentences, &SegmentConfig::default(), &mut |_| ()).expect("trainable");
     let first = Pipeline::of_parts([
-        (PartKind::Segmenter, segmenter.to_bytes()),
+        segmenter.clone().into(),
         tagger(&dependencies),
         lemmatiser(&dependencies),
-        parser("ud_english_ewt.conllu", "arc-hybrid"),
+        parser("ud_english_ewt.conllu", "arc-hybrid").into(),
     ]);
     let second = Pipeline::of_parts([
-        (PartKind::Segmenter, segmenter.to_bytes()),
+        segmenter.into(),
         tagger(&sample("gum.mrg")),
-        parser("gum.mrg", "in-order"),
+        parser("gum.mrg", "in-order").into(),
     ]);
     Pipeline::join([&first, &second])
 }
@@ -161,7 +155,7 @@ fn the_first_tags_that_are_not_known_are_told() {
     assert_eq!((unknown.n_sentences, unknown.is_retagged), (2, true));
     assert_eq!(unknown.examples, ["X1"]);
     assert_eq!(worker.take_unknown_tags(), None);
-    let lone = Pipeline::of_parts([parser("ud_english_ewt.conllu", "arc-hybrid")]);
+    let lone = Pipeline::of_parts([parser("ud_english_ewt.conllu", "arc-hybrid").into()]);
     let analyser = lone.analyser(None).expect("a parser");
     let mut worker = analyser.worker(None, Tagging::Missing);
     worker.analyse(&mut Sentence::from_tagged([("boy", "X1")]));
@@ -293,14 +287,15 @@ fn the_price_of_close_calls_is_settled_by_development_data_and_kept() {
     assert_eq!(joined.analyser(Some(TreeKind::Dependencies)).expect("there").close_calls, best);
     assert_eq!(joined.analyser(Some(TreeKind::Constituents)).expect("there").close_calls, 0);
     // Without a tagger, or without trees, there is nothing to settle.
-    let mut lone = Pipeline::of_parts([parser("ud_english_ewt.conllu", "arc-hybrid")]);
+    let mut lone = Pipeline::of_parts([parser("ud_english_ewt.conllu", "arc-hybrid").into()]);
     assert_eq!(lone.settle_close_calls(&dev, 1).expect("whole"), None);
     assert_eq!(pipeline.settle_close_calls(&[], 1).expect("whole"), None);
 }
 
 #[test]
 fn a_lone_parser_is_a_pipeline_and_a_pipeline_holds_parsers() {
-    let (_, model) = parser("ud_english_ewt.conllu", "arc-hybrid");
+    let mut model = Vec::new();
+    parser("ud_english_ewt.conllu", "arc-hybrid").save(&mut model).expect("memory");
     let lone = Pipeline::from_bytes(&model).expect("a model");
     assert!(lone.segmenter().expect("nothing damaged").is_none());
     let analyser = lone.analyser(None).expect("the parser");

@@ -223,8 +223,8 @@ fn training_on_nothing_is_an_error() {
 struct Checkpoints(Vec<Vec<u8>>);
 
 impl Log for Checkpoints {
-    fn checkpoint(&mut self, checkpoint: &Checkpoint) -> treewright::Result<()> {
-        self.0.push(checkpoint.to_bytes());
+    fn checkpoint(&mut self, make: &dyn Fn() -> treewright::Result<Checkpoint>) -> treewright::Result<()> {
+        self.0.push(make()?.to_bytes());
         Ok(())
     }
 }

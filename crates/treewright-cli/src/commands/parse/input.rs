@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use treewright::parallel::Feeder;
 use treewright::pipeline::{Analyser, Pipeline};
-use treewright::segment::{Lines, SegmentOptions, Segmenter};
+use treewright::segment::{Lines, SegmentOptions};
 use treewright::treebank::{self, Entry, Format, Portion, Portions, ReadOptions, Recognised};
 use treewright::{Code, Error, Result, Sentence};
 
@@ -171,8 +171,6 @@ pub(super) struct Input<'a> {
     pub(super) without_tags: &'a WithoutTags,
     /// How documents are laid out, if the input has any.
     pub(super) layout: Option<Layout>,
-    /// Loaded when raw text comes.
-    pub(super) segmenter: Option<Segmenter>,
     /// Sentences of raw text so far.
     pub(super) n_sentences: usize,
 }
@@ -237,10 +235,7 @@ impl Input<'_> {
         options: &ReadOptions,
         pending: &SharedPending<'_>,
     ) -> Result<()> {
-        if self.segmenter.is_none() {
-            self.segmenter = self.pipeline.segmenter()?;
-        }
-        let Some(segmenter) = &self.segmenter else {
+        let Some(segmenter) = &self.pipeline.segmenter()? else {
             let message = "this is raw text, and the model has no segmenter: give it tokens (--from tokens, one \
                            sentence a line) or use a model with one";
             return Err(Error::new(Code::BadModel, 0, 0, message).in_file(&options.file));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use treewright::config::TrainConfig;
 use treewright::lemma::{self, LemmaConfig, Lemmatiser};
-use treewright::pipeline::PartKind;
+use treewright::pipeline::Part;
 use treewright::segment::{SegmentConfig, Segmenter};
 use treewright::tag::{self, TagConfig, Tagger};
 use treewright::treebank::Entry;
@@ -18,7 +18,7 @@ use super::progress::{Plan, Progress, Stage};
 /// What was trained before the parser, and what follows for its data.
 pub struct TextParts {
     /// The parts themselves.
-    pub bytes: Vec<(PartKind, Vec<u8>)>,
+    pub parts: Vec<Part>,
     /// The training sentences with tags like those that the parser will see; empty if those of the treebank will do.
     pub retagged: Vec<Sentence>,
     /// The development treebank, with such tags.
@@ -42,11 +42,10 @@ impl TextParts {
         progress: &mut Progress,
     ) -> Result<Self> {
         let seed = args.text_seed.unwrap_or(config.seed);
-        let mut trained = TextParts { bytes: Vec::new(), retagged: Vec::new(), dev, accuracies: Vec::new() };
+        let mut trained = TextParts { parts: Vec::new(), retagged: Vec::new(), dev, accuracies: Vec::new() };
         let sentences = if parts.is_empty() { Vec::new() } else { sentences_of(training) };
         if parts.contains(&PartArg::Segmenter) {
-            let bytes = train_segmenter(seed, &sentences, progress)?;
-            trained.bytes.push((PartKind::Segmenter, bytes));
+            trained.parts.push(train_segmenter(seed, &sentences, progress)?.into());
         }
         if parts.contains(&PartArg::Tagger) {
             let vectors = if seed == config.seed { vectors.clone() } else { args.read_vectors(seed)? };
@@ -77,7 +76,7 @@ impl TextParts {
         progress.end(
             &accuracy.map_or(String::new(), |percent| format!("{percent:.2} % of the lemmas of dev right")),
         );
-        self.bytes.push((PartKind::Lemmatiser, lemmatiser.to_bytes()));
+        self.parts.push(lemmatiser.into());
         Ok(())
     }
 
@@ -123,7 +122,7 @@ impl TextParts {
             }));
             self.dev.iter_mut().zip(tagged).for_each(|(entry, tagged)| entry.sentence = tagged);
         }
-        self.bytes.push((PartKind::Tagger, tagger.to_bytes()));
+        self.parts.push(tagger.into());
         Ok(())
     }
 }
@@ -132,7 +131,7 @@ fn sentences_of(entries: &[Entry]) -> Vec<Sentence> {
     entries.iter().map(|entry| entry.sentence.clone()).collect()
 }
 
-fn train_segmenter(seed: u64, sentences: &[Sentence], progress: &mut Progress) -> Result<Vec<u8>> {
+fn train_segmenter(seed: u64, sentences: &[Sentence], progress: &mut Progress) -> Result<Segmenter> {
     let config = SegmentConfig { seed, ..SegmentConfig::default() };
     // Tokens, sentences, and sentences of a part that is held out.
     let epochs = 3 * config.epochs;
@@ -143,7 +142,7 @@ fn train_segmenter(seed: u64, sentences: &[Sentence], progress: &mut Progress) -
         progress.advance(f64::from(done) / epochs as f64, "");
     })?;
     progress.end("");
-    Ok(segmenter.to_bytes())
+    Ok(segmenter)
 }
 
 /// The percentage of the tokens with a value in a column whose predicted value is the same.

@@ -247,7 +247,8 @@ impl Log for Progress {
         self.reports.push(report.clone());
     }
 
-    fn checkpoint(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+    fn checkpoint(&mut self, make: &dyn Fn() -> Result<Checkpoint>) -> Result<()> {
+        let checkpoint = make()?;
         let path = with_suffix(&self.output, ".checkpoint");
         write_file(&path, |file| Ok(file.write_all(&checkpoint.to_bytes())?))?;
         say_when_interrupted(format!(
