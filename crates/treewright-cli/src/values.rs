@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use treewright::registry::{OracleKind, SystemTag};
+use treewright::train::TextPart;
 use treewright::tree::TreeKind;
 use treewright::treebank::Format;
 
@@ -27,6 +28,11 @@ pub fn system() -> impl TypedValueParser<Value = SystemTag> {
 /// A kind of oracle.
 pub fn oracle() -> impl TypedValueParser<Value = OracleKind> {
     one_of(OracleKind::ALL, |oracle| oracle.name())
+}
+
+/// A part of a model that comes before the parser.
+pub fn text_part() -> impl TypedValueParser<Value = TextPart> {
+    one_of(TextPart::ALL, |part| part.name())
 }
 
 fn one_of<T>(all: &'static [T], name: fn(T) -> &'static str) -> impl TypedValueParser<Value = T>

@@ -1,7 +1,6 @@
 //! `treewright train`: from a treebank to a model.
 
 mod flags;
-mod parts;
 mod progress;
 
 use std::borrow::Cow;
@@ -10,20 +9,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use treewright::pipeline::Pipeline;
-use treewright::train::TrainConfig;
-use treewright::train::{Checkpoint, Choice, TrainingData, check_dev, choose, train_on};
+use treewright::train::{Checkpoint, Choice, PipelineConfig, TextPart, check_dev, choose};
 use treewright::treebank::Entry;
 use treewright::{Error, Result};
 
 pub use flags::TrainArgs;
 
 use crate::io::{Output, Skipping, for_each_entry, say_when_interrupted};
-use flags::PartArg;
-use parts::TextParts;
-use progress::{Progress, Stage};
-
-/// How often the training data is tagged anew unless something else is asked for.
-const FOLDS: usize = 10;
+use progress::Progress;
 
 pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     // Settings that need no data are settled first, so that a mistake in them costs no time.
@@ -57,44 +50,35 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     let vectors = args.read_vectors(config.seed)?;
     // A parser is told tags: of the classes it looks at the fine ones.
     config.classes = Arc::new(vectors.classes([].iter(), config.seed));
-    let plan = parts::plan(args, &config, &parts, &training, &dev);
-    let mut progress = Progress::new(args.read.quiet, output, &config, plan)?;
-    tell(&mut progress, choice.as_ref(), &parts, &dev);
-    let mut text = TextParts::train(args, &config, &parts, &vectors, &training, dev, &mut progress)?;
+    let text_seed = args.text_seed.unwrap_or(config.seed);
+    let settings = PipelineConfig {
+        vectors: if text_seed == config.seed || !parts.contains(&TextPart::Tagger) {
+            vectors
+        } else {
+            args.read_vectors(text_seed)?
+        },
+        parts,
+        text_seed,
+        has_parser: !args.no_parser,
+        folds: args.jackknife.unwrap_or(PipelineConfig::default().folds),
+        treebank_tags_too: !args.jackknife_only,
+        resume: resumed,
+        parser: config,
+    };
+    let plan = settings.plan(&training, &dev);
+    let mut progress = Progress::new(args.read.quiet, output, &settings.parser, plan)?;
+    tell(&mut progress, choice.as_ref(), &settings.parts, &dev);
+    let pipeline = Pipeline::train(&settings, &training, &dev, &mut progress)?;
+    write_model(output, |file| pipeline.save(file))?;
     if args.no_parser {
-        write_model(output, |file| Pipeline::of_parts(text.parts).save(file))?;
         progress.say(&format!("wrote {}", output.display()));
         return Ok(skipping.report());
     }
-    let data = TrainingData {
-        train: &training,
-        retagged: &text.retagged,
-        treebank_tags_too: !args.jackknife_only,
-        dev: &text.dev,
-    };
-    progress.begin(Stage::Parser);
-    let model = train_on(&config, &data, resumed.as_ref(), &mut progress)?;
-    progress.end("");
-    let mut score = progress.best_score();
-    if text.parts.is_empty() {
-        write_model(output, |file| model.save(file))?;
-    } else {
-        text.parts.push(model.into());
-        let mut pipeline = Pipeline::of_parts(std::mem::take(&mut text.parts));
-        if parts.contains(&PartArg::Tagger) {
-            progress.begin(Stage::CloseCalls);
-        }
-        if let Some(prices) = pipeline.settle_close_calls(&text.dev, config.jobs)? {
-            score = prices.scores.iter().find(|(price, _)| *price == prices.best).map(|(_, score)| *score);
-            progress.close_calls(&prices);
-        }
-        write_model(output, |file| pipeline.save(file))?;
-    }
-    progress.finish(&config)?;
+    progress.finish(&settings.parser)?;
     // The model is there: what was only for going on is not needed any more.
     let _ = std::fs::remove_file(args.checkpoint(output));
     say_when_interrupted("");
-    conclude(args, &config, &parts, &text, score, &progress);
+    conclude(args, &settings, &progress);
     Ok(skipping.report())
 }
 
@@ -131,7 +115,7 @@ fn read_checkpoint(args: &TrainArgs, output: &Path) -> Result<Checkpoint> {
 }
 
 /// Says what the data decided, and what will be trained.
-fn tell(progress: &mut Progress, choice: Option<&Choice>, parts: &[PartArg], dev: &[Entry]) {
+fn tell(progress: &mut Progress, choice: Option<&Choice>, parts: &[TextPart], dev: &[Entry]) {
     if let Some(choice) = choice {
         choice.reasons.iter().for_each(|reason| progress.say(reason));
         let names: Vec<&str> = parts.iter().map(|part| part.name()).chain(["parser"]).collect();
@@ -148,23 +132,17 @@ fn tell(progress: &mut Progress, choice: Option<&Choice>, parts: &[PartArg], dev
 }
 
 /// Says what was made, how good it is, and what to do with it.
-fn conclude(
-    args: &TrainArgs,
-    config: &TrainConfig,
-    parts: &[PartArg],
-    text: &TextParts,
-    score: Option<f64>,
-    progress: &Progress,
-) {
+fn conclude(args: &TrainArgs, settings: &PipelineConfig, progress: &Progress) {
     let output = args.output.as_deref().unwrap_or(Path::new(""));
     let size = std::fs::metadata(output).map_or(0, |file| file.len());
     let output = output.display();
-    let mut line = format!("wrote {output} ({:.1} MB): {}", size as f64 / 1e6, config.system.info().kind);
-    if let Some(score) = score {
+    let mut line =
+        format!("wrote {output} ({:.1} MB): {}", size as f64 / 1e6, settings.parser.system.info().kind);
+    if let Some(score) = progress.score() {
         line += &format!(", {} {score:.1} on dev", progress.measure());
         let own: Vec<String> =
-            text.accuracies.iter().map(|(name, percent)| format!("{name} {percent:.1}")).collect();
-        match (parts.contains(&PartArg::Tagger), own.is_empty()) {
+            progress.accuracies.iter().map(|(name, percent)| format!("{name} {percent:.1}")).collect();
+        match (settings.has(TextPart::Tagger), own.is_empty()) {
             (true, false) => line += &format!(" (with its own tags; {})", own.join(", ")),
             (true, true) => line += " (with its own tags)",
             (false, false) => line += &format!(" (with the treebank's tags; {})", own.join(", ")),
@@ -173,9 +151,9 @@ fn conclude(
     }
     progress.say(&line);
     progress.say(&format!("the log is {output}.log.jsonl, the learning curve {output}.curve.svg"));
-    let input = if parts.contains(&PartArg::Segmenter) {
+    let input = if settings.has(TextPart::Segmenter) {
         "text.txt".into()
-    } else if parts.contains(&PartArg::Tagger) {
+    } else if settings.has(TextPart::Tagger) {
         "tokens.txt --from tokens".into()
     } else {
         args.dev.first().or(args.train.first()).map_or(Cow::Borrowed(""), |path| path.to_string_lossy())

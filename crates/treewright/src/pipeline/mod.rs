@@ -153,11 +153,14 @@ impl Pipeline {
         best.1
     }
 
-    /// Writes the model file.
+    /// Writes the model file; a parser alone needs no table of parts.
     ///
     /// # Errors
     /// When the output fails.
     pub fn save(&self, out: &mut dyn Write) -> Result<()> {
+        if let [Part { kind: PartKind::Parser(_), .. }] = &self.parts[..] {
+            return Ok(out.write_all(&self.parts[0].bytes()?)?);
+        }
         let bytes = self.parts.iter().map(Part::bytes).collect::<Result<Vec<_>>>()?;
         let parts = self.parts.iter().zip(&bytes);
         let parts: Vec<_> = parts.map(|(part, bytes)| (part.kind, part.close_calls, &bytes[..])).collect();

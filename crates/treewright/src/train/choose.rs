@@ -112,6 +112,29 @@ pub enum TextPart {
     Lemmatiser,
 }
 
+impl TextPart {
+    /// All of them, in the order in which they are trained.
+    pub const ALL: &[TextPart] = &[TextPart::Segmenter, TextPart::Tagger, TextPart::Lemmatiser];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            TextPart::Segmenter => "segmenter",
+            TextPart::Tagger => "tagger",
+            TextPart::Lemmatiser => "lemmatiser",
+        }
+    }
+}
+
+impl std::str::FromStr for TextPart {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let part = TextPart::ALL.iter().copied().find(|part| part.name() == name);
+        part.ok_or_else(|| format!("there is no part {name:?}; there are segmenter, tagger and lemmatiser"))
+    }
+}
+
 /// The settings that suit a treebank, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {

@@ -6,12 +6,14 @@ mod examples;
 mod global;
 mod local;
 mod loss;
+mod pipeline;
 mod recipes;
 mod rerank;
 
 pub use checkpoint::Checkpoint;
 pub use choose::{Choice, Facts, TextPart, choose};
 pub use examples::Example;
+pub use pipeline::PipelineConfig;
 pub use recipes::Recipe;
 pub use rerank::Prices;
 
@@ -58,8 +60,59 @@ pub struct EpochReport {
     pub dev_seconds: f64,
 }
 
+/// What is done one after the other when a pipeline is trained, as far as it has the parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The segmenter.
+    Segmenter,
+    /// The tagger.
+    Tagger,
+    /// The parser's training data is tagged by taggers that did not learn from it.
+    Jackknife,
+    /// The lemmatiser.
+    Lemmatiser,
+    /// The parser.
+    Parser,
+    /// The weight of the tagger's score is tuned.
+    TaggerWeight,
+}
+
+/// What a stage came to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// There is a segmenter.
+    Segmenter,
+    /// There is a tagger.
+    Tagger {
+        /// Of the tags of the development set, if it has any.
+        percent_right: Option<f64>,
+    },
+    /// The training data is tagged.
+    Jackknife {
+        /// In this many parts.
+        folds: usize,
+        /// Of its tags.
+        percent_right: Option<f64>,
+    },
+    /// There is a lemmatiser.
+    Lemmatiser {
+        /// Of the lemmas of the development set, if it has any.
+        percent_right: Option<f64>,
+    },
+    /// There is a parser: the best of the epochs that were reported.
+    Parser,
+    /// The weight that is kept, and those that were tried.
+    TaggerWeight(Prices),
+}
+
 /// Where training reports. All methods have empty defaults.
 pub trait Log {
+    /// A stage of the training of a pipeline begins.
+    fn begin(&mut self, _stage: Stage) {}
+    /// This share of the stage is done, from 0 to 1. The parser's stage reports sentences and epochs instead.
+    fn advance(&mut self, _share: f64) {}
+    /// A stage is over.
+    fn end(&mut self, _outcome: &Outcome) {}
     /// The data was read: how many trees are usable, and the trees that are not, by number from 1 and reason.
     fn prepared(&mut self, _usable: usize, _underivable: &[(usize, String)], _n_actions: usize) {}
     /// One more sentence of an epoch was learnt from.

@@ -7,8 +7,7 @@ use treewright::model::Parser;
 use treewright::pipeline::{Part, PartKind, Pipeline, Tagging};
 use treewright::segment::{SegmentConfig, SegmentOptions, Segmenter};
 use treewright::tag::{TagConfig, Tagger};
-use treewright::train::Prices;
-use treewright::train::train;
+use treewright::train::{Log, Outcome, PipelineConfig, Prices, Stage, train};
 use treewright::tree::TreeKind;
 use treewright::treebank::{self, Entry, Format, ReadOptions};
 use treewright::{Code, Sentence, Tree};
@@ -290,6 +289,65 @@ fn the_price_of_close_calls_is_settled_by_development_data_and_kept() {
     let mut lone = Pipeline::of_parts([parser("ud_english_ewt.conllu", "arc-hybrid").into()]);
     assert_eq!(lone.settle_close_calls(&dev, 1).expect("whole"), None);
     assert_eq!(pipeline.settle_close_calls(&[], 1).expect("whole"), None);
+}
+
+/// The stages of a training, and how many are over.
+#[derive(Default)]
+struct Stages(Vec<Stage>, usize);
+
+impl Log for Stages {
+    fn begin(&mut self, stage: Stage) {
+        self.0.push(stage);
+    }
+
+    fn end(&mut self, outcome: &Outcome) {
+        self.1 += 1;
+        if let Outcome::Tagger { percent_right } | Outcome::Lemmatiser { percent_right } = outcome {
+            assert!(percent_right.is_some_and(|percent| (50.0..=100.0).contains(&percent)), "{outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn a_pipeline_is_trained_as_planned_whatever_the_number_of_threads() {
+    let treebank = sample("ud_english_ewt.conllu");
+    let trained = |jobs: usize| {
+        let parser = TrainConfig {
+            system: "arc-hybrid-swap".parse().expect("a system"),
+            update: Update::Local,
+            beam: 1,
+            epochs: 2,
+            jobs,
+            ..TrainConfig::default()
+        };
+        let config = PipelineConfig { parser, folds: 3, ..PipelineConfig::default() };
+        let mut stages = Stages::default();
+        let pipeline = Pipeline::train(&config, &treebank, &treebank, &mut stages).expect("trainable");
+        let plan: Vec<Stage> =
+            config.plan(&treebank, &treebank).into_iter().map(|(stage, _)| stage).collect();
+        assert_eq!((stages.0, stages.1), (plan, 6));
+        bytes(&pipeline)
+    };
+    let written = trained(1);
+    assert!(written == trained(3), "the number of threads shows");
+    let kinds =
+        Pipeline::from_bytes(&written).expect("a pipeline").parts().map(|part| part.0).collect::<Vec<_>>();
+    let parser = PartKind::Parser(TreeKind::Dependencies);
+    assert_eq!(kinds, [PartKind::Segmenter, PartKind::Tagger, PartKind::Lemmatiser, parser]);
+}
+
+#[test]
+fn a_pipeline_of_a_parser_alone_is_the_parser() {
+    let treebank = sample("gum.mrg");
+    let parser = TrainConfig { epochs: 1, ..TrainConfig::default() };
+    let config = PipelineConfig { parts: Vec::new(), parser, ..PipelineConfig::default() };
+    let pipeline = Pipeline::train(&config, &treebank, &[], &mut ()).expect("trainable");
+    let mut model = Vec::new();
+    train(&config.parser, &treebank, &[], None, &mut ())
+        .expect("trainable")
+        .save(&mut model)
+        .expect("memory");
+    assert!(bytes(&pipeline) == model);
 }
 
 #[test]

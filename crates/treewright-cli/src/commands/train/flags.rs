@@ -80,12 +80,12 @@ pub struct TrainArgs {
 
     /// What else goes into the model: segmenter (text to tokens), tagger, lemmatiser [default: what the treebank has
     /// the data for; with --recipe, --system or --config nothing]
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "PART,..", hide_possible_values = true)]
-    pub with: Vec<PartArg>,
+    #[arg(long, value_parser = values::text_part(), value_delimiter = ',', value_name = "PART,..", hide_possible_values = true)]
+    pub with: Vec<TextPart>,
 
     /// What stays out of the model
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "PART,..", hide_possible_values = true)]
-    pub without: Vec<PartArg>,
+    #[arg(long, value_parser = values::text_part(), value_delimiter = ',', value_name = "PART,..", hide_possible_values = true)]
+    pub without: Vec<TextPart>,
 
     /// Train only what --with names, no parser
     #[arg(long, requires = "with", conflicts_with_all = OF_THE_PARSER)]
@@ -211,36 +211,6 @@ const OF_THE_PARSER: [&str; 20] = [
     "several_roots",
     "note",
 ];
-
-/// A part of a model that comes before the parser.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum PartArg {
-    Segmenter,
-    Tagger,
-    Lemmatiser,
-}
-
-impl PartArg {
-    /// All of them, in the order in which they are trained.
-    pub const ALL: &[PartArg] = &[PartArg::Segmenter, PartArg::Tagger, PartArg::Lemmatiser];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            PartArg::Segmenter => "segmenter",
-            PartArg::Tagger => "tagger",
-            PartArg::Lemmatiser => "lemmatiser",
-        }
-    }
-
-    fn of(part: TextPart) -> Self {
-        match part {
-            TextPart::Segmenter => PartArg::Segmenter,
-            TextPart::Tagger => PartArg::Tagger,
-            TextPart::Lemmatiser => PartArg::Lemmatiser,
-        }
-    }
-}
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum UpdateArg {
@@ -397,16 +367,17 @@ impl TrainArgs {
     ///
     /// # Errors
     /// When flags contradict each other, or have no effect without a part that is not there.
-    pub fn parts(&self, choice: Option<&Choice>) -> Result<Vec<PartArg>> {
+    pub fn parts(&self, choice: Option<&Choice>) -> Result<Vec<TextPart>> {
         if let Some(part) = self.with.iter().find(|part| self.without.contains(part)) {
             let name = part.name();
             return Err(usage(format!("--with {name} and --without {name}: leave one of them out")));
         }
-        let chosen = choice.into_iter().flat_map(|choice| &choice.parts).map(|&part| PartArg::of(part));
-        let wanted: Vec<PartArg> = chosen.chain(self.with.iter().copied()).collect();
-        let is_in = |part: &&PartArg| wanted.contains(part) && !self.without.contains(part);
-        let parts: Vec<PartArg> = PartArg::ALL.iter().filter(is_in).copied().collect();
-        if !parts.contains(&PartArg::Tagger) {
+        let chosen = choice.map_or(&[][..], |choice| &choice.parts);
+        let is_in = |part: &&TextPart| {
+            (chosen.contains(part) || self.with.contains(part)) && !self.without.contains(part)
+        };
+        let parts: Vec<TextPart> = TextPart::ALL.iter().filter(is_in).copied().collect();
+        if !parts.contains(&TextPart::Tagger) {
             let flags =
                 [("--jackknife", self.jackknife.is_some()), ("--jackknife-only", self.jackknife_only)];
             if let Some((flag, _)) = flags.iter().find(|(_, is_given)| *is_given) {
@@ -425,10 +396,10 @@ impl TrainArgs {
     }
 
     /// Refuses word vectors that nothing looks at.
-    pub fn check_vectors(&self, config: &TrainConfig, parts: &[PartArg]) -> Result<()> {
+    pub fn check_vectors(&self, config: &TrainConfig, parts: &[TextPart]) -> Result<()> {
         let uses_classes =
             !self.no_parser && config.templates().is_ok_and(|templates| templates.uses_classes());
-        if self.vectors.is_some() && !parts.contains(&PartArg::Tagger) && !uses_classes {
+        if self.vectors.is_some() && !parts.contains(&TextPart::Tagger) && !uses_classes {
             return Err(usage(
                 "--vectors has no effect without a tagger or features of word classes: leave it out, or add --with \
                  tagger or --features dependency-classes",

@@ -8,35 +8,22 @@ use std::time::Instant;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use treewright::config::TrainConfig;
 use treewright::eval::plot::{Plot, Series};
-use treewright::train::Prices;
-use treewright::train::{Checkpoint, EpochReport, Log};
+use treewright::train::{Checkpoint, EpochReport, Log, Outcome, Prices, Stage};
 use treewright::tree::TreeKind;
 use treewright::{Error, Result};
 
 use super::write_file;
 use crate::io::{say, say_when_interrupted, with_suffix};
 
-/// What is done one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    Segmenter,
-    Tagger,
-    Lemmatiser,
-    Jackknife,
-    Parser,
-    CloseCalls,
-}
-
-impl Stage {
-    fn name(self) -> &'static str {
-        match self {
-            Stage::Segmenter => "segmenter",
-            Stage::Tagger => "tagger",
-            Stage::Lemmatiser => "lemmatiser",
-            Stage::Jackknife => "tags to learn from",
-            Stage::Parser => "parser",
-            Stage::CloseCalls => "weight of the tagger",
-        }
+/// A stage's name in lines for people and in the log.
+fn name(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Segmenter => "segmenter",
+        Stage::Tagger => "tagger",
+        Stage::Lemmatiser => "lemmatiser",
+        Stage::Jackknife => "tags to learn from",
+        Stage::Parser => "parser",
+        Stage::TaggerWeight => "weight of the tagger",
     }
 }
 
@@ -50,6 +37,10 @@ pub struct Progress {
     output: PathBuf,
     lines: File,
     reports: Vec<EpochReport>,
+    /// The percentages of tags and lemmas that are right on the development set.
+    pub accuracies: Vec<(&'static str, f64)>,
+    /// The score with the tagger's weight that was tuned.
+    tuned_score: Option<f64>,
     kind: TreeKind,
     epochs: usize,
     started: Instant,
@@ -81,6 +72,8 @@ impl Progress {
             output: output.to_owned(),
             lines,
             reports: Vec::new(),
+            accuracies: Vec::new(),
+            tuned_score: None,
             kind: config.system.info().kind,
             epochs: config.epochs,
             started: Instant::now(),
@@ -102,32 +95,20 @@ impl Progress {
         let _ = writeln!(self.lines, "{line}");
     }
 
-    /// The next stage begins.
-    pub fn begin(&mut self, stage: Stage) {
-        let next = self.plan.iter().position(|(planned, _)| *planned == stage);
-        debug_assert!(
-            next.is_some() && next > self.stage,
-            "{stage:?} is not planned here: the bar would go back"
-        );
-        self.stage = next;
-        self.stage_started = Instant::now();
-        self.advance(0.0, "");
-    }
-
     /// A stage is over: a line about what came of it.
-    pub fn end(&mut self, line: &str) {
+    fn close(&mut self, line: &str) {
         let seconds = self.stage_started.elapsed().as_secs_f64();
         if let Some(stage) = self.stage {
-            let name = self.plan[stage].0.name();
+            let name = name(self.plan[stage].0);
             let line = if line.is_empty() { String::new() } else { format!(": {line}") };
             self.say(&format!("{name}{line} ({})", duration(seconds)));
             self.note(&serde_json::json!({"stage": name, "seconds": seconds}));
         }
-        self.advance(1.0, "");
+        self.show(1.0, "");
     }
 
     /// This share of the stage is done.
-    pub fn advance(&self, share: f64, detail: &str) {
+    fn show(&self, share: f64, detail: &str) {
         let Some(stage) = self.stage.filter(|_| !self.bar.is_hidden()) else { return };
         let before: f64 = self.plan[..stage].iter().map(|(_, work)| work).sum();
         let total: f64 = self.plan.iter().map(|(_, work)| work).sum();
@@ -139,15 +120,16 @@ impl Progress {
             String::new()
         };
         self.bar.set_position((STEPS * done / total) as u64);
-        self.bar.set_message(format!("{}{detail}{left}", self.plan[stage].0.name()));
+        self.bar.set_message(format!("{}{detail}{left}", name(self.plan[stage].0)));
     }
 
     /// What the development set says about the weight of the tagger's score.
-    pub fn close_calls(&mut self, Prices { best, scores }: &Prices) {
+    fn close_tuning(&mut self, Prices { best, scores }: &Prices) {
         let score_of = |price: u32| scores.iter().find(|(tried, _)| *tried == price).map(|(_, score)| *score);
         let measure = self.measure();
         if let (Some(alone), Some(with)) = (score_of(0), score_of(*best)) {
-            self.end(&if *best == 0 {
+            self.tuned_score = Some(with);
+            self.close(&if *best == 0 {
                 format!("parsing with the tagger's second-best tags, too, does not help (dev {measure} {alone:.2})")
             } else {
                 format!(
@@ -174,9 +156,10 @@ impl Progress {
         }
     }
 
-    /// The score of the epoch that was kept.
-    pub fn best_score(&self) -> Option<f64> {
-        self.reports.iter().rfind(|report| report.best).and_then(|report| report.dev)
+    /// The score of the model on the development set.
+    pub fn score(&self) -> Option<f64> {
+        let best = self.reports.iter().rfind(|report| report.best);
+        self.tuned_score.or(best.and_then(|report| report.dev))
     }
 
     /// Takes the bar away and draws the learning curve.
@@ -207,6 +190,45 @@ impl Progress {
 }
 
 impl Log for Progress {
+    fn begin(&mut self, stage: Stage) {
+        let next = self.plan.iter().position(|(planned, _)| *planned == stage);
+        debug_assert!(
+            next.is_some() && next > self.stage,
+            "{stage:?} is not planned here: the bar would go back"
+        );
+        self.stage = next;
+        self.stage_started = Instant::now();
+        self.show(0.0, "");
+    }
+
+    fn advance(&mut self, share: f64) {
+        self.show(share, "");
+    }
+
+    fn end(&mut self, outcome: &Outcome) {
+        let tags = match self.kind {
+            TreeKind::Dependencies => "UPOS",
+            TreeKind::Constituents => "tags",
+        };
+        let of_dev = |what: &str, percent: &f64| format!("{percent:.2} % of the {what} of dev right");
+        let line = match outcome {
+            Outcome::Tagger { percent_right: Some(percent) } => {
+                self.accuracies.push((tags, *percent));
+                of_dev("tags", percent)
+            }
+            Outcome::Lemmatiser { percent_right: Some(percent) } => {
+                self.accuracies.push(("lemmas", *percent));
+                of_dev("lemmas", percent)
+            }
+            Outcome::Jackknife { folds, percent_right: Some(percent) } => format!(
+                "the training data tagged in {folds} parts, each by a tagger of the others, {percent:.2} % right"
+            ),
+            Outcome::TaggerWeight(prices) => return self.close_tuning(prices),
+            _ => String::new(),
+        };
+        self.close(&line);
+    }
+
     fn prepared(&mut self, usable: usize, underivable: &[(usize, String)], n_actions: usize) {
         const SHOWN: usize = 3;
         self.say(&format!("parser: {usable} trees, {n_actions} actions"));
@@ -226,7 +248,7 @@ impl Log for Progress {
     fn sentence(&mut self, epoch: usize, done: usize, total: usize) {
         if done.is_multiple_of(64) || done == total {
             let share = (epoch as f64 - 1.0 + done as f64 / total as f64) / self.epochs as f64;
-            self.advance(share, &format!(", epoch {epoch} of {}", self.epochs));
+            self.show(share, &format!(", epoch {epoch} of {}", self.epochs));
         }
     }
 
