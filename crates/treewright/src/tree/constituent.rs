@@ -127,6 +127,27 @@ pub struct ConstituentTree {
     n_tokens: u32,
 }
 
+/// Brackets with the numbers of the words, counted from 1: `(S (VP 1 3) 2)`.
+impl std::fmt::Display for ConstituentTree {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // What is still to be written, the next at the end; nothing stands for a closing bracket.
+        let mut rest = vec![Some(Child::Node(self.root()))];
+        while let Some(next) = rest.pop() {
+            match next {
+                None => f.write_str(")")?,
+                Some(Child::Token(token)) => write!(f, " {}", token.index() + 1)?,
+                Some(Child::Node(node)) => {
+                    let space = if node == self.root() { "" } else { " " };
+                    write!(f, "{space}({}", self.node(node).label)?;
+                    rest.push(None);
+                    rest.extend(self.children(node).iter().rev().copied().map(Some));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 impl ConstituentTree {
     /// The number of constituents.
     pub fn n_nodes(&self) -> usize {

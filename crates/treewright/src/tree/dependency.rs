@@ -19,6 +19,18 @@ pub struct DependencyTree {
     pub arcs: Vec<Arc>,
 }
 
+/// The head and the relation of each word, in order, as in CoNLL-U: `2:nsubj 0:root`. Words count from 1, and 0 is the root.
+impl std::fmt::Display for DependencyTree {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (i, Arc { head, label }) in self.arcs.iter().enumerate() {
+            let space = if i > 0 { " " } else { "" };
+            let head = head.map_or(0, |head| head.index() + 1);
+            write!(f, "{space}{head}:{}", if label.is_empty() { "_" } else { label })?;
+        }
+        Ok(())
+    }
+}
+
 impl DependencyTree {
     /// A tree without relations, from heads; `None` is the root.
     pub fn from_heads(heads: impl IntoIterator<Item = Option<usize>>) -> Self {

@@ -8,6 +8,7 @@ mod dependency;
 mod edit;
 mod functions;
 mod head_rules;
+pub(crate) mod plain;
 mod prepare;
 mod pseudo_projective;
 mod punctuation;
@@ -103,6 +104,17 @@ impl Tree {
         match self {
             Tree::Dependency(_) => TreeKind::Dependencies,
             Tree::Constituent(_) => TreeKind::Constituents,
+        }
+    }
+}
+
+/// On one line, with numbers for the words, counted from 1, since a tree does not know its words: brackets, `(S (NP 1 2) (VP
+/// 3))`, or for each word its head and relation as in CoNLL-U, `2:nsubj 0:root`.
+impl std::fmt::Display for Tree {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Tree::Dependency(tree) => tree.fmt(f),
+            Tree::Constituent(tree) => tree.fmt(f),
         }
     }
 }

@@ -3,7 +3,6 @@
 //! Words count from 1 and 0 is the root, as in CoNLL-U; constituents count from 0, in the order of `nodes`, and
 //! every word and constituent names its parent. `docs/formats.md` describes the fields.
 
-use std::borrow::Cow;
 use std::io::{Read, Write};
 
 use serde::{Deserialize, Serialize};
@@ -11,11 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Code, Error, Result};
 use crate::ids::{NodeId, TokenIdx};
 use crate::sentence::{EmptyNode, Multiword, Sentence, Str, Token};
+use crate::tree::plain::{Constituents, Dependency, Leaf, Node, Secondary, Text, is_absent, text};
 use crate::tree::{Arc, Child, ConstituentTree, DependencyTree, Tree, TreeBuilder, TreeError};
 use crate::treebank::lines::{Limit, Lines, column, is_blank};
 use crate::treebank::{Entry, ParseInfo, ReadOptions, Reader, Writer};
-
-type Text<'a> = Cow<'a, str>;
 
 // An unknown field is an error: to drop it would be a silent loss.
 #[derive(Serialize, Deserialize)]
@@ -79,59 +77,6 @@ struct Empty<'a> {
     number: u32,
     #[serde(borrow)]
     columns: [Text<'a>; 9],
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Dependency<'a> {
-    head: u32,
-    #[serde(borrow, default, skip_serializing_if = "is_absent")]
-    relation: Text<'a>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Constituents<'a> {
-    #[serde(borrow)]
-    nodes: Vec<Node<'a>>,
-    #[serde(borrow)]
-    tokens: Vec<Leaf<'a>>,
-    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
-    secondary: Vec<Secondary<'a>>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Node<'a> {
-    #[serde(borrow)]
-    label: Text<'a>,
-    #[serde(borrow, default, skip_serializing_if = "is_absent")]
-    edge: Text<'a>,
-    parent: Option<u32>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Leaf<'a> {
-    parent: u32,
-    #[serde(borrow, default, skip_serializing_if = "is_absent")]
-    edge: Text<'a>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Secondary<'a> {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    token: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    node: Option<u32>,
-    #[serde(borrow, default, skip_serializing_if = "is_absent")]
-    label: Text<'a>,
-    parent: u32,
-}
-
-fn is_absent(text: &Text) -> bool {
-    text.is_empty()
 }
 
 /// Reads one object per line; blank lines are skipped.
@@ -274,10 +219,6 @@ impl Object<'_> {
     }
 }
 
-fn text(value: &Str) -> Text<'_> {
-    Text::Borrowed(value)
-}
-
 fn columns<'a>(columns: &'a [Str; 9]) -> [Text<'a>; 9] {
     std::array::from_fn(|i| text(&columns[i]))
 }
@@ -337,13 +278,6 @@ impl Empty<'_> {
 
     fn from_node(node: &EmptyNode) -> Empty<'_> {
         Empty { after: node.after as u32, number: node.number, columns: columns(&node.columns) }
-    }
-}
-
-impl Dependency<'_> {
-    fn from_arc(arc: &Arc) -> Dependency<'_> {
-        let head = arc.head.map_or(0, |head| head.index() as u32 + 1);
-        Dependency { head, relation: text(&arc.label) }
     }
 }
 
@@ -425,28 +359,6 @@ impl Constituents<'_> {
             };
             (code, format!("{error}; expected one tree over all tokens"))
         })
-    }
-
-    fn from_tree(tree: &ConstituentTree) -> Constituents<'_> {
-        let index = |node: NodeId| node.index() as u32;
-        let parents = tree.parents();
-        let nodes = tree.nodes().map(|(id, node)| Node {
-            label: text(&node.label),
-            edge: text(&node.edge),
-            parent: parents[id.index()].map(index),
-        });
-        let leaves = tree.token_parents().into_iter().enumerate().map(|(i, parent)| Leaf {
-            parent: index(parent),
-            edge: Text::Borrowed(tree.token_edge(TokenIdx::new(i))),
-        });
-        let secondary = tree.secondary_edges().iter().map(|edge| {
-            let (token, node) = match edge.child {
-                Child::Token(token) => (Some(token.index() as u32 + 1), None),
-                Child::Node(node) => (None, Some(index(node))),
-            };
-            Secondary { token, node, label: text(&edge.label), parent: index(edge.parent) }
-        });
-        Constituents { nodes: nodes.collect(), tokens: leaves.collect(), secondary: secondary.collect() }
     }
 }
 
