@@ -287,6 +287,7 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     let mut input = Input {
         args,
         pipeline: &pipeline,
+        jobs,
         progress: &progress,
         interrupt: &interrupt,
         without_tags: &without_tags,

@@ -245,6 +245,16 @@ impl Tok {
         tok
     }
 
+    /// What [`History`] needs of a line, if a sentence ends with it.
+    pub(super) fn of_line(n_chars: usize, last: Class, kind: GapKind) -> Self {
+        Tok {
+            n_chars: u32::try_from(n_chars).unwrap_or(u32::MAX),
+            last: Class2(last as u8),
+            gap: Gap { kind, ..Gap::default() },
+            ..Tok::default()
+        }
+    }
+
     /// Does it begin with a capital letter?
     pub(super) fn is_capital(&self) -> bool {
         self.first.0 == Class::Upper as u8
@@ -398,7 +408,7 @@ pub(super) fn sentence_features(
 pub(super) struct Cutter {
     letters: Letters,
     features: Vec<u64>,
-    beside: Beside,
+    pub(super) beside: Beside,
 }
 
 impl Cutter {

@@ -28,6 +28,7 @@ mod linear;
 mod multiword;
 mod output;
 mod penn;
+mod portions;
 mod scan;
 mod stream;
 #[cfg(test)]
@@ -43,7 +44,7 @@ pub use output::{text_of, write_text};
 pub use penn::{escape as penn_escape, unescape as penn_unescape};
 pub use stream::Stream;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::sentence::Sentence;
 use linear::{Linear, Table};
 use multiword::Multiwords;
@@ -160,7 +161,7 @@ impl Segmenter {
 
     /// Starts a document that comes in portions.
     pub fn stream(&self, options: &SegmentOptions) -> Stream<'_> {
-        Stream::new(self, options)
+        Stream::at(self, options, Default::default())
     }
 
     /// Cuts a whole document.
@@ -174,16 +175,18 @@ impl Segmenter {
 
     /// Cuts a document while it is read.
     pub fn read<'a, R: BufRead>(&'a self, source: R, options: &SegmentOptions) -> Sentences<'a, R> {
-        Sentences { source, stream: Some(self.stream(options)), ready: Vec::new().into_iter() }
+        Sentences { source, stream: Some(self.stream(options)), ready: Vec::new().into_iter(), failed: None }
     }
 }
 
-/// The sentences of a document that is being read. After an error there is no more.
+/// The sentences of a document that is being read. An error comes after the sentences before it, and then there is no more.
 #[derive(Debug)]
 pub struct Sentences<'a, R> {
     source: R,
     stream: Option<Stream<'a>>,
     ready: std::vec::IntoIter<Sentence>,
+    /// To be told after those that are ready.
+    failed: Option<Error>,
 }
 
 impl<R: BufRead> Sentences<'_, R> {
@@ -215,12 +218,11 @@ impl<R: BufRead> Iterator for Sentences<'_, R> {
             return Some(Ok(sentence));
         }
         let mut out = Vec::new();
-        let result = self.fill(&mut out);
-        self.ready = out.into_iter();
-        if let Err(error) = result {
+        if let Err(error) = self.fill(&mut out) {
             self.stream = None;
-            return Some(Err(error));
+            self.failed = Some(error);
         }
-        self.ready.next().map(Ok)
+        self.ready = out.into_iter();
+        self.ready.next().map(Ok).or_else(|| self.failed.take().map(Err))
     }
 }

@@ -78,15 +78,15 @@ impl Rules {
 
 /// White space being read.
 #[derive(Clone, Copy, Debug, Default)]
-struct Spaces {
-    n_chars: usize,
+pub(super) struct Spaces {
+    pub(super) n_chars: usize,
     n_newlines: u32,
     after_return: bool,
     is_plain: bool,
 }
 
 impl Spaces {
-    fn push(&mut self, c: char) {
+    pub(super) fn push(&mut self, c: char) {
         self.is_plain = self.n_chars == 0 && c == ' ';
         self.n_chars += 1;
         let is_line_end = match c {
@@ -102,7 +102,7 @@ impl Spaces {
         self.after_return = c == '\r';
     }
 
-    fn kind(&self) -> GapKind {
+    pub(super) fn kind(&self) -> GapKind {
         match self.n_newlines {
             0 if self.is_plain => GapKind::Space,
             0 => GapKind::Spaces,
@@ -144,6 +144,11 @@ impl Scanner {
     /// and further white space stands before the next piece.
     pub(super) fn by_lines() -> Self {
         Scanner { by_lines: true, ..Scanner::default() }
+    }
+
+    /// The same for text that begins at a later place of the document.
+    pub(super) fn starting_at(self, at: usize) -> Self {
+        Scanner { at, ..self }
     }
 
     /// Reads on in `text`, which begins at `base`, to its end, and adds the pieces that are complete.
@@ -230,6 +235,7 @@ impl Scanner {
         };
         self.piece.gap = Gap { kind: GapKind::End, end: self.at, n_chars, ends_line: true };
         out.push(self.piece);
+        self.state = State::Before;
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::features::{Case, Cutter, History, Tok, end_features};
 use super::output;
+use super::portions::Start;
 use super::scan::{GapKind, Piece, Scanner, is_line_end};
 use super::{Lines, SegmentOptions, Segmenter};
 use crate::error::{Code, Error, Result};
@@ -51,38 +52,70 @@ pub struct Stream<'a> {
     starts_document: bool,
     starts_paragraph: bool,
     buffer: String,
+    /// Nothing is decided about tokens from here on.
+    stop: Option<usize>,
+    /// Did a sentence end with the last token that was decided on?
+    has_ended: bool,
 }
 
 impl<'a> Stream<'a> {
-    pub(super) fn new(segmenter: &'a Segmenter, options: &SegmentOptions) -> Self {
+    /// A stream of the text from a place on.
+    pub(super) fn at(segmenter: &'a Segmenter, options: &SegmentOptions, start: Start) -> Self {
+        let Start { base, n_chars, line, column, history, before, starts_document, starts_paragraph } = start;
+        let scanner = match options.lines {
+            Lines::Free => Scanner::default(),
+            Lines::EndSentences | Lines::AreSentences => Scanner::by_lines(),
+        };
+        let mut cutter = Cutter::default();
+        cutter.beside.before = before;
         Stream {
             segmenter,
             options: options.clone(),
             text: String::new(),
-            base: 0,
+            base,
             partial: Vec::new(),
-            line: 1,
-            column: 1,
-            scanner: match options.lines {
-                Lines::Free => Scanner::default(),
-                Lines::EndSentences | Lines::AreSentences => Scanner::by_lines(),
-            },
+            line,
+            column,
+            scanner: scanner.starting_at(base),
             pieces: Vec::new(),
             next_piece: 0,
-            cutter: Cutter::default(),
+            cutter,
             line_start: String::new(),
             tokens: Vec::new(),
             scores: Vec::new(),
             first: 0,
             decided: 0,
-            history: History::default(),
+            history,
             features: Vec::new(),
-            given: 0,
-            n_chars: 0,
-            starts_document: true,
-            starts_paragraph: true,
+            given: base,
+            n_chars,
+            starts_document,
+            starts_paragraph,
             buffer: String::new(),
+            stop: None,
+            has_ended: true,
         }
+    }
+
+    /// Goes on to this place, as far as the text is known, and decides nothing about tokens after it.
+    pub(super) fn stop_at(&mut self, stop: Option<usize>, out: &mut Vec<Sentence>) {
+        self.stop = stop;
+        self.advance(false, out);
+    }
+
+    /// Is all decided on up to there?
+    pub(super) fn has_stopped(&self) -> bool {
+        // Where lines end sentences, nothing is looked ahead to.
+        self.options.lines != Lines::Free
+            || self
+                .tokens
+                .get(self.decided)
+                .is_some_and(|tok| self.stop.is_some_and(|stop| tok.start >= stop))
+    }
+
+    /// Did a sentence end where the stream stopped, and not only because it was too long?
+    pub(super) fn is_between_sentences(&self) -> bool {
+        self.stop == Some(self.given) && self.has_ended
     }
 
     /// Takes the next bytes, which may end inside a character, and adds the sentences that are complete.
@@ -105,12 +138,17 @@ impl<'a> Stream<'a> {
     /// # Errors
     /// When the document ends inside a character.
     pub fn finish(mut self, out: &mut Vec<Sentence>) -> Result<String> {
-        self.scanner.finish(&mut self.pieces);
-        self.advance(true, out);
+        self.end_text(out);
         if !self.partial.is_empty() {
             return Err(self.not_utf8());
         }
         Ok(self.text.split_off(self.given - self.base))
+    }
+
+    /// No more text comes: adds the sentences that are left, up to where the stream stops.
+    pub(super) fn end_text(&mut self, out: &mut Vec<Sentence>) {
+        self.scanner.finish(&mut self.pieces);
+        self.advance(true, out);
     }
 
     /// Adds the block's characters to the text.
@@ -171,7 +209,8 @@ impl<'a> Stream<'a> {
         {
             self.cut_piece();
         }
-        while self.decided < self.tokens.len()
+        while let Some(tok) = self.tokens.get(self.decided)
+            && self.stop.is_none_or(|stop| tok.start < stop)
             && (is_over || self.decided + 2 < self.tokens.len() || self.rest_of_line() > 0)
         {
             self.decide(out);
@@ -235,6 +274,7 @@ impl<'a> Stream<'a> {
             }
         };
         self.history.decide(&tok, is_end);
+        self.has_ended = is_end;
         self.scores.push(score);
         self.decided += 1;
         if is_end {

@@ -272,7 +272,84 @@ fn any_options() -> impl Strategy<Value = SegmentOptions> {
     (lines, prop_oneof![1usize..8, Just(1000)]).prop_map(|(lines, max_tokens)| options(lines, max_tokens))
 }
 
+/// Paragraphs of the treebank and of anything, some of which do not end a sentence.
+fn any_paragraphs() -> impl Strategy<Value = String> {
+    let known = sentences_of(TREEBANK).into_iter().map(|sentence| shown(&[sentence]).concat());
+    let line = prop_oneof![
+        4 => prop::sample::select(known.collect::<Vec<_>>()),
+        2 => prop::sample::select(vec!["and the", "a (big \"dog", "said Mr.", "34 470", "  it ate", "é…", "()"]).prop_map(str::to_owned),
+        1 => any_text(),
+    ];
+    let end =
+        prop::sample::select(vec![" ", "\n", "\n\n", "\r\n\r\n", "\n \t\n  ", "\r", "\u{2029}", "\n\n\n"]);
+    prop::collection::vec((line, end), 0..40)
+        .prop_map(|lines| lines.into_iter().flat_map(|(line, end)| [line, end.to_owned()]).collect())
+}
+
+/// All sentences up to an error.
+fn read_all(sentences: impl Iterator<Item = Result<Sentence>>) -> (Vec<Sentence>, Option<Error>) {
+    let mut read = Vec::new();
+    for sentence in sentences {
+        match sentence {
+            Ok(sentence) => read.push(sentence),
+            Err(error) => return (read, Some(error)),
+        }
+    }
+    (read, None)
+}
+
+/// A source that fails at its end.
+struct Failing;
+
+impl std::io::Read for Failing {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        Err(std::io::Error::other("gone"))
+    }
+}
+
+/// Threads cut a text into the sentences of one stream, wherever it is split, even if it ends badly.
+#[track_caller]
+fn check_threads(text: &[u8], is_broken_off: bool, options: &SegmentOptions, size: usize, jobs: usize) {
+    use std::io::{BufReader, Read};
+    let source = || -> Box<dyn Read + Send + '_> {
+        if is_broken_off { Box::new(text.chain(Failing)) } else { Box::new(text) }
+    };
+    let expected = read_all(SEGMENTER.read(BufReader::new(source()), options));
+    let mut sentences = Vec::new();
+    let result = SEGMENTER.read_portions(source(), options, jobs, size, |sentence| {
+        sentences.push(sentence);
+        Ok(())
+    });
+    assert_eq!((sentences, result.err()), expected, "{:?}", String::from_utf8_lossy(text));
+}
+
+#[test]
+fn a_sentence_may_go_on_after_a_blank_line() {
+    let text = "The dog (a big\n\none) ate it.\n\nI saw Mr.\n\nSmith\n\n".repeat(20);
+    for size in [1, 20, 100, 1000] {
+        check_threads(text.as_bytes(), false, &SegmentOptions::default(), size, 3);
+    }
+}
+
 proptest! {
+    #[test]
+    fn threads_do_not_matter(text in any_paragraphs(), options in any_options(), size in 1usize..300, jobs in 1usize..4) {
+        check_threads(text.as_bytes(), false, &options, size, jobs);
+    }
+
+    #[test]
+    fn threads_do_not_matter_where_a_text_ends_badly(
+        text in any_paragraphs(), options in any_options(), size in 1usize..300, bad in 0.0..1.0, is_broken_off: bool
+    ) {
+        let mut bytes = text.into_bytes();
+        if is_broken_off {
+            bytes.truncate((bad * bytes.len() as f64) as usize);
+        } else {
+            bytes.insert((bad * bytes.len() as f64) as usize, 0xFF);
+        }
+        check_threads(&bytes, is_broken_off, &options, size, 2);
+    }
+
     #[test]
     fn no_text_is_lost(text in any_text(), options in any_options()) {
         check_text(&text, &options);

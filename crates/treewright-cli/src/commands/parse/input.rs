@@ -166,6 +166,7 @@ impl<'a> SharedPending<'a> {
 pub(super) struct Input<'a> {
     pub(super) args: &'a ParseArgs,
     pub(super) pipeline: &'a Pipeline,
+    pub(super) jobs: usize,
     pub(super) progress: &'a Progress,
     pub(super) interrupt: &'a Interrupt,
     pub(super) without_tags: &'a WithoutTags,
@@ -211,7 +212,7 @@ impl Input<'_> {
             return send_portions(source, format, file, is_live, pending);
         }
         if format == Format::Text {
-            return self.read_text(source, path, &file.options, pending);
+            return self.read_text(source, path, is_live, &file.options, pending);
         }
         for item in treebank::reader(format, source, &file.options) {
             match item.map_err(|error| file.explained(error)) {
@@ -232,6 +233,7 @@ impl Input<'_> {
         &mut self,
         source: Box<dyn Read + Send + '_>,
         path: &Path,
+        is_live: bool,
         options: &ReadOptions,
         pending: &SharedPending<'_>,
     ) -> Result<()> {
@@ -253,12 +255,24 @@ impl Input<'_> {
             return reader.read(layout, source, pending);
         }
         let document = (!is_dash(path)).then_some(&options.file[..]);
+        let in_file = |error: Error| error.in_file(&options.file);
+        let n_sentences = &mut self.n_sentences;
+        let mut send = |mut sentence: Sentence| {
+            *n_sentences += 1;
+            name_sentence(&mut sentence, *n_sentences, document);
+            pending.with(|pending| pending.sentence(Entry { sentence, ..Entry::default() }))
+        };
         let source: Box<dyn Read + '_> = match self.args.read.on_error {
             OnError::Skip => Box::new(GoodLines::new(source, options, pending)),
+            // What is typed or comes through a pipe is parsed as soon as it is there: no thread waits for a portion.
+            OnError::Fail if self.jobs > 1 && !is_live => {
+                let source = LimitedLines::new(source, options);
+                return segmenter.read_in_parallel(source, &cut, self.jobs, send).map_err(in_file);
+            }
             OnError::Fail => Box::new(LimitedLines::new(source, options)),
         };
-        let sentences = segmenter.read(BufReader::with_capacity(1 << 16, source), &cut);
-        send_sentences(sentences, document, &mut self.n_sentences, options, pending)
+        let mut sentences = segmenter.read(BufReader::with_capacity(1 << 16, source), &cut);
+        sentences.try_for_each(|sentence| send(sentence.map_err(in_file)?))
     }
 }
 
@@ -281,23 +295,6 @@ fn send_portions(
         pending.with(|pending| pending.give(Batch::Unread(portion, format, file.clone())))?;
     }
     pending.with(|pending| pending.give(Batch::EndOfFile(file)))
-}
-
-/// Sends the sentences of a text, each with a number.
-fn send_sentences(
-    sentences: impl Iterator<Item = Result<Sentence>>,
-    document: Option<&str>,
-    n_sentences: &mut usize,
-    options: &ReadOptions,
-    pending: &SharedPending<'_>,
-) -> Result<()> {
-    for sentence in sentences {
-        let mut sentence = sentence.map_err(|error| error.in_file(&options.file))?;
-        *n_sentences += 1;
-        name_sentence(&mut sentence, *n_sentences, document);
-        pending.with(|pending| pending.sentence(Entry { sentence, ..Entry::default() }))?;
-    }
-    Ok(())
 }
 
 /// Adds the number, and the name of the document to its first sentence.
