@@ -7,7 +7,7 @@
 //! oracles of the two systems count differently. Equal constituents and openings are told apart by number, as in
 //! the paper's second footnote, that is, all sets are multisets.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::forest::{Forest, Kind};
 use crate::ids::{ActionId, LabelId, NodeId};
@@ -70,7 +70,7 @@ impl OpeningSystem for in_order::InOrder {
 #[derive(Clone, Debug)]
 pub struct PaperOracle {
     /// Gold constituents in the order in which the gold derivation opens them.
-    gold: Rc<[Gold]>,
+    gold: Arc<[Gold]>,
     /// Which of them were built.
     is_built: Vec<bool>,
     n_wrong: u32,
