@@ -1,13 +1,235 @@
-//! Laws: what must hold for every system and oracle, as generic functions that the systems' tests call.
+//! Laws: what must hold for every system and oracle, as generic functions, and the suite of them that every system's
+//! tests call in one line.
 
-use rustc_hash::FxHashMap;
+use std::ops::RangeInclusive;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::forest::{Forest, Node, View};
 use crate::ids::{ActionId, NodeId};
 use crate::oracle::Oracle;
+use crate::registry::Registered;
 use crate::rng::Rng;
 use crate::sentence::{Sentence, Token};
 use crate::system::{ActionSet, TransitionSystem};
+use crate::tree::{BinaryTree, ConstituentTree, DependencyTree, ParserTree};
+
+/// The laws of a system as tests of the module that calls it: `laws::suite!(Fixture)`, or `laws::suite!(Fixture, exact)`
+/// for a system with an exact dynamic oracle.
+macro_rules! suite {
+    ($fixture:ty) => {
+        #[test]
+        fn actions_and_names_are_one_to_one_and_survive_serde() {
+            $crate::laws::tables_are_sound::<$fixture>();
+        }
+
+        #[test]
+        fn law_1_derivations_rebuild_their_trees() {
+            $crate::laws::derivations_rebuild::<$fixture>();
+        }
+
+        #[test]
+        fn laws_2_to_5_walks_end_in_time_and_in_trees() {
+            $crate::laws::walks_end_in_trees::<$fixture>();
+        }
+
+        #[test]
+        fn law_6_optimal_walks_give_gold() {
+            $crate::laws::optimal_walks_give_gold::<$fixture>();
+        }
+    };
+    ($fixture:ty, exact) => {
+        $crate::laws::suite!($fixture);
+
+        #[test]
+        fn law_6_the_oracle_is_exact() {
+            <$fixture as $crate::laws::Exact>::check();
+        }
+    };
+}
+
+pub(crate) use suite;
+
+/// A system's examples for the suite.
+pub trait Fixture {
+    /// The system.
+    type System: Registered + TransitionSystem<Tree: Words>;
+
+    /// Systems with trees that they can build, for laws 1 and 6.
+    fn golds() -> Vec<(Self::System, Vec<Tree<Self>>)>;
+
+    /// More of them, for law 1 alone.
+    fn large_golds() -> Vec<(Self::System, Vec<Tree<Self>>)> {
+        Vec::new()
+    }
+
+    /// Systems and lengths of sentences, of which random walks are tried.
+    fn random_walks() -> Vec<Walks<Self::System>>;
+
+    /// The same, of which every walk is tried.
+    fn every_walk() -> Vec<Walks<Self::System>> {
+        Vec::new()
+    }
+
+    /// Law 4: is the tree well-formed?
+    #[track_caller]
+    fn check_tree(_system: &Self::System, tree: &Tree<Self>, n: usize) {
+        assert_eq!(tree.n_words(), n);
+    }
+
+    /// How far a finished tree is from gold, as the oracle counts it.
+    fn loss(tree: &Tree<Self>, gold: &Tree<Self>) -> u32 {
+        u32::from(tree != gold)
+    }
+}
+
+/// The examples of a system with an exact oracle.
+pub trait Exact: Fixture {
+    /// Law 6: compares the oracle with exhaustive search.
+    fn check();
+}
+
+/// The trees of a fixture.
+pub type Tree<F> = <<F as Fixture>::System as TransitionSystem>::Tree;
+
+/// Walks over sentences of some lengths.
+pub struct Walks<S> {
+    pub system: S,
+    pub lengths: RangeInclusive<usize>,
+    /// How many random walks for each length.
+    pub count: usize,
+    /// Law 5: does every tree have one derivation?
+    pub one_derivation: bool,
+    /// Is the longest walk as long as `max_steps` says? Only where every walk is tried.
+    pub is_tight: bool,
+}
+
+impl<S> Walks<S> {
+    /// Random walks, this many for each length.
+    pub fn random(system: S, lengths: RangeInclusive<usize>, count: usize, one_derivation: bool) -> Self {
+        Walks { system, lengths, count, one_derivation, is_tight: false }
+    }
+
+    /// Every walk; the longest is as long as the bound.
+    pub fn every(system: S, lengths: RangeInclusive<usize>, one_derivation: bool) -> Self {
+        Walks { system, lengths, count: 0, one_derivation, is_tight: true }
+    }
+}
+
+/// Trees over words.
+pub trait Words: ParserTree {
+    /// How many words there are.
+    fn n_words(&self) -> usize;
+}
+
+impl Words for ConstituentTree {
+    fn n_words(&self) -> usize {
+        self.n_tokens()
+    }
+}
+
+impl Words for BinaryTree {
+    fn n_words(&self) -> usize {
+        self.n_tokens()
+    }
+}
+
+impl Words for DependencyTree {
+    fn n_words(&self) -> usize {
+        self.len()
+    }
+}
+
+/// The tables of a system pass their own check and survive serde, and every action is found by its name.
+pub fn tables_are_sound<F: Fixture>() {
+    let golds = F::golds().into_iter().map(|(system, _)| system);
+    let walks = F::random_walks().into_iter().chain(F::every_walk()).map(|walks| walks.system);
+    for system in golds.chain(walks) {
+        assert_eq!(system.check_tables(), Ok(()));
+        let text = serde_json::to_string(&system).expect("tables are plain values");
+        let again: F::System = serde_json::from_str(&text).expect("what was written is read");
+        assert_eq!(serde_json::to_string(&again).expect("again"), text);
+        assert_eq!(again.n_actions(), system.n_actions());
+        for id in (0..system.n_actions()).map(ActionId::new) {
+            assert_eq!(system.action(&system.name(id)), Some(id), "{}", system.name(id));
+            assert_eq!(again.name(id), system.name(id));
+        }
+    }
+}
+
+/// Law 1 for a fixture.
+pub fn derivations_rebuild<F: Fixture>() {
+    for (system, golds) in F::golds().into_iter().chain(F::large_golds()) {
+        golds.iter().for_each(|gold| derivation_rebuilds(&system, gold, gold.n_words()));
+    }
+}
+
+/// Laws 2 to 5 for a fixture.
+pub fn walks_end_in_trees<F: Fixture>() {
+    for walks in F::random_walks() {
+        let system = &walks.system;
+        for n in walks.lengths {
+            let check = |tree: &Tree<F>| F::check_tree(system, tree, n);
+            random_walks(system, n, walks.count, n as u64, walks.one_derivation, check);
+        }
+    }
+    for walks in F::every_walk() {
+        let system = &walks.system;
+        for n in walks.lengths {
+            let found = finished_walks(system, n, walks.one_derivation, |tree, _| {
+                F::check_tree(system, tree, n);
+            });
+            let is_tight = found.longest == system.max_steps(n);
+            assert!(is_tight || !walks.is_tight, "{n} words: {found:?}");
+        }
+    }
+}
+
+/// Law 6, first half, for a fixture.
+pub fn optimal_walks_give_gold<F: Fixture>() {
+    for (system, golds) in F::golds() {
+        for (seed, gold) in golds.iter().enumerate() {
+            let oracle = <F::System as Registered>::Dynamic::for_gold(&system, gold)
+                .expect("a tree that the system can build");
+            let found = optimal_walk(&system, &oracle, gold.n_words(), seed as u64);
+            assert_eq!(F::loss(&found, gold), 0, "{found:?} for {gold:?}");
+        }
+    }
+}
+
+/// The number of walks to the end, and the lengths of the shortest and the longest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finished {
+    pub count: usize,
+    pub shortest: usize,
+    pub longest: usize,
+}
+
+/// Laws 2 and 3 (and 5 with `one_derivation`) for every walk over `n` words; `visit` sees each finished tree.
+#[track_caller]
+pub fn finished_walks<S: TransitionSystem>(
+    system: &S,
+    n: usize,
+    one_derivation: bool,
+    mut visit: impl FnMut(&S::Tree, &[ActionId]),
+) -> Finished {
+    let mut found = Finished { count: 0, shortest: usize::MAX, longest: 0 };
+    every_walk(system, n, |forest, state, walk| {
+        assert!(walk.len() <= system.max_steps(n), "no end after {}", names(system, walk));
+        if system.is_final(forest, state) {
+            found.count += 1;
+            found.shortest = found.shortest.min(walk.len());
+            found.longest = found.longest.max(walk.len());
+            let tree = system.tree(forest, state);
+            if one_derivation {
+                assert_eq!(system.derive(&tree).as_deref(), Ok(walk), "{}", names(system, walk));
+            }
+            visit(&tree, walk);
+        }
+        true
+    });
+    found
+}
 
 /// A sentence of `n` made-up words.
 pub fn sentence(n: usize) -> Sentence {
@@ -224,10 +446,9 @@ pub fn oracle_is_exact<S: TransitionSystem, O: Oracle<S>>(
     };
     let mut search = Exhaustive::new(system, loss, flags);
     search.restrict = &restrict;
-    let mut seen = rustc_hash::FxHashSet::default();
+    let mut seen = FxHashSet::default();
     let mut oracles = vec![oracle.clone()];
     let mut checked = 0;
-    let (mut legal, mut optimal) = (ActionSet::new(system.n_actions()), ActionSet::new(system.n_actions()));
     // The oracle at each depth of the walk, so that those who keep books see every step.
     let mut trail: Vec<S::State> = Vec::new();
     every_walk_within(system, n, &restrict, |forest, state, walk| {
@@ -246,61 +467,68 @@ pub fn oracle_is_exact<S: TransitionSystem, O: Oracle<S>>(
         if !visit(forest, state) {
             return false;
         }
-        let truth = search.loss(forest, state);
         let oracle = oracles.last_mut().expect("one per depth");
-        let so_far = || names(system, walk);
-        assert_eq!(oracle.loss(system, forest, state), Some(truth), "loss after [{}]", so_far());
         if !seen.insert(state_key) {
+            let truth = search.loss(forest, state);
+            assert_eq!(oracle.loss(system, forest, state), Some(truth), "after [{}]", names(system, walk));
             return false;
         }
         checked += 1;
-        if system.is_final(forest, state) {
-            return true;
-        }
-        system.legal(forest, state, &mut legal);
-        oracle.restrict(system, forest, state, &mut legal);
-        oracle.optimal(system, forest, state, &legal, &mut optimal);
-        for action in legal.iter() {
-            let next = system.apply(forest, state, action);
-            let after = search.loss(forest, &next);
-            let name = system.name(action);
-            assert_eq!(
-                oracle.loss_after(system, forest, state, action),
-                Some(after),
-                "[{}] {name}",
-                so_far()
-            );
-            assert_eq!(optimal.contains(action), after == truth, "is {name} optimal after [{}]?", so_far());
-        }
+        oracle_agrees(system, oracle, forest, state, &mut |forest, state| search.loss(forest, state));
         true
     });
     checked
 }
 
-/// Law 6, first half: a walk of optimal actions (random ones among them) from the start has loss 0 at its end.
+/// Law 6 in one state: the oracle's loss is the true one, the loss after each legal action too, and the optimal actions
+/// are exactly those of cost 0, all within what the oracle's `restrict` leaves.
 #[track_caller]
-pub fn optimal_walk_gives_gold<S: TransitionSystem, O: Oracle<S>>(
+pub fn oracle_agrees<S: TransitionSystem, O: Oracle<S>>(
+    system: &S,
+    oracle: &mut O,
+    forest: &mut Forest,
+    state: &S::State,
+    true_loss: &mut dyn FnMut(&mut Forest, &S::State) -> u32,
+) {
+    let truth = true_loss(forest, state);
+    let so_far = |forest: &Forest| names(system, &forest.history(system.view(state).past));
+    assert_eq!(oracle.loss(system, forest, state), Some(truth), "loss after [{}]", so_far(forest));
+    let (mut legal, mut optimal) = (ActionSet::default(), ActionSet::default());
+    system.legal(forest, state, &mut legal);
+    oracle.restrict(system, forest, state, &mut legal);
+    oracle.optimal(system, forest, state, &legal, &mut optimal);
+    assert_eq!(optimal.is_empty(), legal.is_empty(), "what is optimal after [{}]?", so_far(forest));
+    for action in legal.iter() {
+        let next = system.apply(forest, state, action);
+        let (after, name) = (true_loss(forest, &next), system.name(action));
+        let told = oracle.loss_after(system, forest, state, action);
+        assert_eq!(told, Some(after), "loss after [{}] {name}", so_far(forest));
+        assert_eq!(optimal.contains(action), after == truth, "is {name} optimal after [{}]?", so_far(forest));
+    }
+}
+
+/// The tree that a walk of optimal actions (random ones among them) from the start builds.
+#[track_caller]
+pub fn optimal_walk<S: TransitionSystem, O: Oracle<S>>(
     system: &S,
     oracle: &O,
-    gold: &S::Tree,
     n: usize,
     seed: u64,
-) {
+) -> S::Tree {
     let mut rng = Rng::new(seed);
     let mut oracle = oracle.clone();
     let mut forest = Forest::new();
     let (mut legal, mut optimal) = (ActionSet::new(system.n_actions()), ActionSet::new(system.n_actions()));
     let mut state = system.start(&mut forest, &sentence(n));
-    let mut walk = Vec::new();
     while !system.is_final(&forest, &state) {
         system.legal(&forest, &state, &mut legal);
         oracle.restrict(system, &forest, &state, &mut legal);
         oracle.optimal(system, &mut forest, &state, &legal, &mut optimal);
-        assert!(!optimal.is_empty(), "no optimal action after {} for {gold:?}", names(system, &walk));
+        let past = forest.history(system.view(&state).past);
+        assert!(!optimal.is_empty(), "no optimal action after {}", names(system, &past));
         let action = optimal.iter().nth(rng.below(optimal.len())).expect("within the set");
         oracle.advance(system, &forest, &state, action);
         state = system.apply(&mut forest, &state, action);
-        walk.push(action);
     }
-    assert_eq!(&system.tree(&forest, &state), gold, "after {}", names(system, &walk));
+    system.tree(&forest, &state)
 }

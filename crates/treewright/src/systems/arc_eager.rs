@@ -1,7 +1,7 @@
 //! Arc-eager dependency parsing (Nivre 2003), with an exact dynamic oracle (Goldberg and Nivre 2012, 2013) for
 //! projective trees.
 //!
-//! The root r stands behind the last word; the parse ends with an empty stack and r alone in the buffer, after
+//! The root r stands after the last word; the parse ends with an empty stack and r alone in the buffer, after
 //! exactly 2n steps. An item of the stack that has a head hangs from the item directly below it; the forest gets the
 //! arc when REDUCE takes the item away, and until then the item carries its relation.
 //!
@@ -11,106 +11,56 @@
 //! term (`DynamicOracle::is_blocked`). Relations are limited to the places the treebank shows them in (see
 //! `dependency.rs`).
 
-use serde::{Deserialize, Serialize};
-
-use super::dependency::{ArcAction, Configuration, Gold, Reachable, Relations, word};
-use crate::forest::{Forest, Kind, View};
-use crate::ids::{ActionId, LabelId};
+use super::actions::actions;
+use super::dependency::{
+    ArcRules, ArcSystem, Configuration, Gold, LeftRelation, Reachable, Relations, RightRelation, SHIFT, word,
+};
+use crate::forest::{Forest, Kind};
+use crate::ids::ActionId;
 use crate::oracle::Oracle;
-use crate::sentence::{Sentence, Str};
-use crate::system::{ActionSet, SystemOptions, TransitionSystem};
+use crate::system::{ActionSet, TransitionSystem};
 use crate::tree::DependencyTree;
 use crate::tree::Underivable;
 
-const SHIFT: ActionId = ActionId::new(0);
 const REDUCE: ActionId = ActionId::new(1);
 
 /// The system.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ArcEager {
-    relations: Relations,
-    single_root: bool,
-}
+pub type ArcEager = ArcSystem<Action>;
 
 /// One configuration.
-#[derive(Clone, Copy, Debug)]
-pub struct State {
-    at: Configuration,
+pub type State = Configuration<Own>;
+
+/// What a configuration holds beside stack and buffer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Own {
     /// How many items of the stack have no head.
     n_headless: u32,
 }
 
-enum Action {
+actions! {
     /// **Legal** when b0 is not r; with a single root, the last word only onto an empty stack. **Effect** moves b0 to
     /// the stack. **Cost** b0's head and its dependents on the stack; with a single root, r as its head unless the
     /// stack is empty.
-    Shift,
+    Shift = "SHIFT",
     /// **Legal** when s0 has a head. **Effect** pops s0. **Cost** s0's dependents in the buffer.
-    Reduce,
+    Reduce = "REDUCE",
     /// **Legal** when s0 has no head. **Effect** pops s0 and hangs it from b0. **Cost** s0's dependents in the
     /// buffer, and its head unless that is b0 (and the relation is right).
-    Left(LabelId),
+    Left(relation: LeftRelation) = "LEFT{relation}",
     /// **Legal** when there is an s0 and b0 is not r; with a single root, the last word only while one item of the
     /// stack has no head. **Effect** hangs b0 from s0 and moves it to the stack. **Cost** b0's dependents on the
     /// stack, and its head unless that is s0 (and the relation is right).
-    Right(LabelId),
+    Right(relation: RightRelation) = "RIGHT{relation}",
 }
 
-impl ArcEager {
-    /// A system with these relations, each allowed in every place; none means unlabelled trees.
-    pub fn with_labels(labels: impl IntoIterator<Item = Str>, single_root: bool) -> Self {
-        ArcEager { relations: Relations::with_labels(labels, 2), single_root }
-    }
+impl ArcRules for Action {
+    type Own = Own;
 
-    fn decode(&self, action: ActionId) -> Action {
-        match action {
-            SHIFT => Action::Shift,
-            REDUCE => Action::Reduce,
-            _ => match self.relations.arc_action(action) {
-                ArcAction::Left(label) => Action::Left(label),
-                ArcAction::Right(label) => Action::Right(label),
-            },
-        }
-    }
-}
-
-impl TransitionSystem for ArcEager {
-    type Tree = DependencyTree;
-    type State = State;
-
-    fn from_trees<'a>(trees: impl Iterator<Item = &'a DependencyTree>, options: &SystemOptions) -> Self {
-        ArcEager { relations: Relations::from_trees(trees, 2), single_root: options.single_root }
-    }
-
-    fn n_actions(&self) -> usize {
-        self.relations.n_actions()
-    }
-
-    fn label(&self, label: LabelId) -> String {
-        self.relations.label(label).to_owned()
-    }
-
-    fn name(&self, action: ActionId) -> String {
-        match action {
-            SHIFT => "SHIFT".to_owned(),
-            REDUCE => "REDUCE".to_owned(),
-            _ => self.relations.name(action),
-        }
-    }
-
-    fn start(&self, forest: &mut Forest, sentence: &Sentence) -> State {
-        State { at: Configuration::start(forest, sentence.tokens.len()), n_headless: 0 }
-    }
-
-    fn is_final(&self, forest: &Forest, state: &State) -> bool {
-        state.at.is_done(forest)
-    }
-
-    fn legal(&self, forest: &Forest, state: &State, out: &mut ActionSet) {
-        out.reset(self.n_actions());
-        let b0 = forest.node(state.at.b0(forest));
-        let s0 = state.at.s0(forest).map(|s0| forest.node(s0));
-        let is_guarded = self.single_root && b0.head.index() + 1 == forest.n_tokens();
+    #[inline]
+    fn legal(system: &ArcEager, forest: &Forest, state: &State, out: &mut ActionSet) {
+        let b0 = forest.node(state.b0(forest));
+        let s0 = state.s0(forest).map(|s0| forest.node(s0));
+        let is_guarded = system.single_root && b0.head.index() + 1 == forest.n_tokens();
         if b0.kind != Kind::Root && (s0.is_none() || !is_guarded) {
             out.insert(SHIFT);
         }
@@ -118,54 +68,40 @@ impl TransitionSystem for ArcEager {
         if s0.label.is_some() {
             out.insert(REDUCE);
         } else {
-            self.relations.allow_left(b0.kind, out);
+            system.relations.allow_left(b0.kind, out);
         }
-        if b0.kind != Kind::Root && (state.n_headless == 1 || !is_guarded) {
-            self.relations.allow_right(out);
+        if b0.kind != Kind::Root && (state.own.n_headless == 1 || !is_guarded) {
+            system.relations.allow_right(out);
         }
     }
 
-    fn apply(&self, forest: &mut Forest, state: &State, action: ActionId) -> State {
-        let State { at: mut next, mut n_headless } = *state;
-        match self.decode(action) {
+    #[inline]
+    fn apply(relations: &Relations, forest: &mut Forest, next: &mut State, action: Action) {
+        match action {
             Action::Shift => {
-                let b0 = next.take(forest);
-                next.push(forest, b0);
-                n_headless += 1;
+                next.shift(forest);
+                next.own.n_headless += 1;
             }
             Action::Reduce => {
-                let (s0, s1) = (next.pop(forest), next.pop(forest));
+                let s0 = next.s0(forest).expect("REDUCE takes an item");
                 let label = forest.node(s0).label.expect("REDUCE takes an item with a head");
-                let head = forest.attach(s1, s0, label);
-                next.push(forest, head);
+                next.hang_from_s1(forest, label);
             }
-            Action::Left(label) => {
-                let (s0, b0) = (next.pop(forest), next.take(forest));
-                let head = forest.attach(b0, s0, label);
-                next.put_back(forest, head);
-                n_headless -= 1;
+            Action::Left(relation) => {
+                next.hang_from_b0(forest, relations.left(relation));
+                next.own.n_headless -= 1;
             }
-            Action::Right(label) => {
+            Action::Right(relation) => {
                 let b0 = next.take(forest);
-                let dependent = forest.with_label(b0, label);
+                let dependent = forest.with_label(b0, relations.right(relation));
                 next.push(forest, dependent);
             }
         }
-        next.note(forest, action);
-        State { at: next, n_headless }
-    }
-
-    fn view(&self, state: &State) -> View {
-        state.at.view()
-    }
-
-    fn tree(&self, forest: &Forest, state: &State) -> DependencyTree {
-        self.relations.tree(forest, state.at.b0(forest))
     }
 
     /// LEFT when s0's head is b0, RIGHT when b0's is s0; REDUCE when an arc joins b0 and an item below s0; else SHIFT.
-    fn derive(&self, tree: &DependencyTree) -> Result<Vec<ActionId>, Underivable> {
-        let gold = Gold::projective(&self.relations, self.single_root, tree)?;
+    fn derive(system: &ArcEager, tree: &DependencyTree) -> Result<Vec<ActionId>, Underivable> {
+        let gold = Gold::projective(&system.relations, system.single_root, tree)?;
         let n = gold.n();
         // Of each word, and r, the dependents on its left that it does not have yet.
         let mut missing = vec![0u32; n + 1];
@@ -199,12 +135,8 @@ impl TransitionSystem for ArcEager {
         Ok(actions)
     }
 
-    fn check_tables(&self) -> Result<(), String> {
-        self.relations.check(2)
-    }
-
     /// Every word is pushed once and popped once.
-    fn max_steps(&self, n_tokens: usize) -> usize {
+    fn max_steps(n_tokens: usize) -> usize {
         2 * n_tokens
     }
 }
@@ -222,8 +154,8 @@ impl DynamicOracle {
     /// The gold arcs that an action loses by taking a word off the stack or out of the buffer.
     fn cost(&self, system: &ArcEager, forest: &Forest, state: &State, action: ActionId) -> u32 {
         let reachable = &self.reachable;
-        let b0 = word(forest, state.at.b0(forest));
-        let s0 = state.at.s0(forest).map(|s0| word(forest, s0));
+        let b0 = word(forest, state.b0(forest));
+        let s0 = state.s0(forest).map(|s0| word(forest, s0));
         let taken = || s0.expect("the action takes s0");
         match action {
             SHIFT => reachable.n_dependents_on_stack(b0) + u32::from(self.shift_loses_head(system, b0)),
@@ -275,7 +207,7 @@ impl DynamicOracle {
 
     fn blocked_now(&self, system: &ArcEager, forest: &Forest, state: &State) -> u32 {
         let second = self.headless.get(1).map(|&word| word as usize);
-        u32::from(system.single_root && self.is_blocked(word(forest, state.at.b0(forest)), second))
+        u32::from(system.single_root && self.is_blocked(word(forest, state.b0(forest)), second))
     }
 
     /// [`Self::blocked_now`] in the configuration after an action.
@@ -283,7 +215,7 @@ impl DynamicOracle {
         if !system.single_root {
             return 0;
         }
-        let b0 = word(forest, state.at.b0(forest));
+        let b0 = word(forest, state.b0(forest));
         let second = self.headless.get(1).map(|&word| word as usize);
         let is_blocked = match action {
             SHIFT => {
@@ -293,7 +225,7 @@ impl DynamicOracle {
             _ if action != REDUCE && !system.relations.is_left(action) => self.is_blocked(b0 + 1, second),
             _ => {
                 // What hung from s0 is lost; anything else hangs below s0, so it does not matter if s0 is `second`.
-                let s0 = state.at.s0(forest).map(|s0| word(forest, s0));
+                let s0 = state.s0(forest).map(|s0| word(forest, s0));
                 self.last_words_ancestor(b0) != s0 && self.is_blocked(b0, second)
             }
         };
@@ -341,9 +273,9 @@ impl Oracle<ArcEager> for DynamicOracle {
 
     fn advance(&mut self, system: &ArcEager, forest: &Forest, state: &State, action: ActionId) {
         self.reachable.loss += self.cost(system, forest, state, action);
-        let b0 = word(forest, state.at.b0(forest));
+        let b0 = word(forest, state.b0(forest));
         if action == REDUCE || action != SHIFT && system.relations.is_left(action) {
-            let s0 = word(forest, state.at.s0(forest).expect("the action takes s0"));
+            let s0 = word(forest, state.s0(forest).expect("the action takes s0"));
             self.reachable.attach(s0);
             if action != REDUCE {
                 self.headless.pop();

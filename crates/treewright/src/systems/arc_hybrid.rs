@@ -1,142 +1,72 @@
 //! Arc-hybrid dependency parsing (Kuhlmann, Gómez-Rodríguez and Satta 2011; as in de Lhoneux, Stymne and Nivre 2017,
 //! section 2), with the exact dynamic oracle of Goldberg and Nivre (2013) for projective trees.
 //!
-//! The root r stands behind the last word; the parse ends with an empty stack and r alone in the buffer. Every parse
+//! The root r stands after the last word; the parse ends with an empty stack and r alone in the buffer. Every parse
 //! of n words takes exactly 2n steps.
 //!
 //! Deviations: relations are limited to the places the treebank shows them in (see `dependency.rs`). With
 //! `single_root` the oracle has a term of its own: a gold root that is shifted onto other words is lost, because
 //! they can no longer be taken from under it and r takes only the last word left on the stack.
 
-use serde::{Deserialize, Serialize};
-
-use super::dependency::{ArcAction, Configuration, Gold, Reachable, Relations, word};
-use crate::forest::{Forest, Kind, View};
-use crate::ids::{ActionId, LabelId};
+use super::actions::actions;
+use super::dependency::{
+    ArcRules, ArcSystem, Configuration, Gold, LeftRelation, Reachable, Relations, RightRelation, SHIFT, word,
+};
+use crate::forest::{Forest, Kind};
+use crate::ids::ActionId;
 use crate::oracle::Oracle;
-use crate::sentence::{Sentence, Str};
-use crate::system::{ActionSet, SystemOptions, TransitionSystem};
+use crate::system::{ActionSet, TransitionSystem};
 use crate::tree::DependencyTree;
 use crate::tree::Underivable;
 
-/// SHIFT is the only action before the arcs.
-const SHIFT: ActionId = ActionId::new(0);
-
 /// The system.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ArcHybrid {
-    relations: Relations,
-    single_root: bool,
-}
+pub type ArcHybrid = ArcSystem<Action>;
 
 /// One configuration.
 pub type State = Configuration;
 
-enum Action {
+actions! {
     /// **Legal** when b0 is not r. **Effect** moves b0 to the stack. **Cost** b0's dependents on the stack, and its
     /// head there unless that is s0; with a single root, r as its head unless the stack is empty.
-    Shift,
+    Shift = "SHIFT",
     /// **Legal** when there is an s0; with a single root and b0 = r, only when s0 is alone. **Effect** pops s0 and
     /// hangs it from b0. **Cost** s0's other dependents, and its head unless that is b0 (and the relation is right).
-    Left(LabelId),
+    Left(relation: LeftRelation) = "LEFT{relation}",
     /// **Legal** when there is an s1. **Effect** pops s0 and hangs it from s1. **Cost** s0's other dependents, and
     /// its head unless that is s1 (and the relation is right).
-    Right(LabelId),
+    Right(relation: RightRelation) = "RIGHT{relation}",
 }
 
-impl ArcHybrid {
-    /// A system with these relations, each allowed in every place; none means unlabelled trees.
-    pub fn with_labels(labels: impl IntoIterator<Item = Str>, single_root: bool) -> Self {
-        ArcHybrid { relations: Relations::with_labels(labels, 1), single_root }
-    }
+impl ArcRules for Action {
+    type Own = ();
 
-    fn decode(&self, action: ActionId) -> Action {
-        if action == SHIFT {
-            return Action::Shift;
-        }
-        match self.relations.arc_action(action) {
-            ArcAction::Left(label) => Action::Left(label),
-            ArcAction::Right(label) => Action::Right(label),
-        }
-    }
-}
-
-impl TransitionSystem for ArcHybrid {
-    type Tree = DependencyTree;
-    type State = State;
-
-    fn from_trees<'a>(trees: impl Iterator<Item = &'a DependencyTree>, options: &SystemOptions) -> Self {
-        ArcHybrid { relations: Relations::from_trees(trees, 1), single_root: options.single_root }
-    }
-
-    fn n_actions(&self) -> usize {
-        self.relations.n_actions()
-    }
-
-    fn label(&self, label: LabelId) -> String {
-        self.relations.label(label).to_owned()
-    }
-
-    fn name(&self, action: ActionId) -> String {
-        if action == SHIFT { "SHIFT".to_owned() } else { self.relations.name(action) }
-    }
-
-    fn start(&self, forest: &mut Forest, sentence: &Sentence) -> State {
-        Configuration::start(forest, sentence.tokens.len())
-    }
-
-    fn is_final(&self, forest: &Forest, state: &State) -> bool {
-        state.is_done(forest)
-    }
-
-    fn legal(&self, forest: &Forest, state: &State, out: &mut ActionSet) {
-        out.reset(self.n_actions());
+    #[inline]
+    fn legal(system: &ArcHybrid, forest: &Forest, state: &State, out: &mut ActionSet) {
         let b0 = forest.node(state.b0(forest)).kind;
         let n_stack = forest.depth(state.stack);
         if b0 != Kind::Root {
             out.insert(SHIFT);
         }
-        if n_stack == 1 || n_stack > 1 && (b0 != Kind::Root || !self.single_root) {
-            self.relations.allow_left(b0, out);
+        if n_stack == 1 || n_stack > 1 && (b0 != Kind::Root || !system.single_root) {
+            system.relations.allow_left(b0, out);
         }
         if n_stack > 1 {
-            self.relations.allow_right(out);
+            system.relations.allow_right(out);
         }
     }
 
-    fn apply(&self, forest: &mut Forest, state: &State, action: ActionId) -> State {
-        let mut next = *state;
-        match self.decode(action) {
-            Action::Shift => {
-                let b0 = next.take(forest);
-                next.push(forest, b0);
-            }
-            Action::Left(label) => {
-                let (s0, b0) = (next.pop(forest), next.take(forest));
-                let head = forest.attach(b0, s0, label);
-                next.put_back(forest, head);
-            }
-            Action::Right(label) => {
-                let (s0, s1) = (next.pop(forest), next.pop(forest));
-                let head = forest.attach(s1, s0, label);
-                next.push(forest, head);
-            }
+    #[inline]
+    fn apply(relations: &Relations, forest: &mut Forest, next: &mut State, action: Action) {
+        match action {
+            Action::Shift => next.shift(forest),
+            Action::Left(relation) => next.hang_from_b0(forest, relations.left(relation)),
+            Action::Right(relation) => next.hang_from_s1(forest, relations.right(relation)),
         }
-        next.note(forest, action);
-        next
-    }
-
-    fn view(&self, state: &State) -> View {
-        state.view()
-    }
-
-    fn tree(&self, forest: &Forest, state: &State) -> DependencyTree {
-        self.relations.tree(forest, state.b0(forest))
     }
 
     /// LEFT when the head is b0, RIGHT when it is s1 and nothing more is to hang from s0, else SHIFT.
-    fn derive(&self, tree: &DependencyTree) -> Result<Vec<ActionId>, Underivable> {
-        let gold = Gold::projective(&self.relations, self.single_root, tree)?;
+    fn derive(system: &ArcHybrid, tree: &DependencyTree) -> Result<Vec<ActionId>, Underivable> {
+        let gold = Gold::projective(&system.relations, system.single_root, tree)?;
         let n = gold.n();
         let mut missing = gold.n_dependents();
         let mut actions = Vec::with_capacity(2 * n);
@@ -158,12 +88,8 @@ impl TransitionSystem for ArcHybrid {
         Ok(actions)
     }
 
-    fn check_tables(&self) -> Result<(), String> {
-        self.relations.check(1)
-    }
-
     /// Every word is shifted once and attached once.
-    fn max_steps(&self, n_tokens: usize) -> usize {
+    fn max_steps(n_tokens: usize) -> usize {
         2 * n_tokens
     }
 }

@@ -8,157 +8,83 @@
 //! exact for single-root trees: shifting a gold root onto a stack that is not empty loses its arc from r, because
 //! words below it cannot leave the stack before it does. The oracle has that term (only when SHIFT is final, case 2).
 
-use serde::{Deserialize, Serialize};
-
-use super::dependency::{ArcAction, Configuration, Gold, Reachable, Relations, word};
-use crate::forest::{Forest, Kind, View};
-use crate::ids::{ActionId, LabelId};
+use super::actions::actions;
+use super::dependency::{
+    ArcRules, ArcSystem, Configuration, Gold, LeftRelation, Reachable, Relations, RightRelation, SHIFT, SWAP,
+    word,
+};
+use crate::forest::{Forest, Kind};
+use crate::ids::ActionId;
 use crate::oracle::Oracle;
-use crate::sentence::{Sentence, Str};
-use crate::system::{ActionSet, SystemOptions, TransitionSystem};
+use crate::system::{ActionSet, TransitionSystem};
 use crate::tree::DependencyTree;
 use crate::tree::Underivable;
 
-const SHIFT: ActionId = ActionId::new(0);
-const SWAP: ActionId = ActionId::new(1);
-
 /// The system.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ArcHybridSwap {
-    relations: Relations,
-    single_root: bool,
-}
+pub type ArcHybridSwap = ArcSystem<Action>;
 
 /// One configuration.
 pub type State = Configuration;
 
-enum Action {
+actions! {
     /// **Legal** when b0 is not r. **Effect** moves b0 to the stack. **Cost** nothing if b0 will be swapped back
     /// (case 1); else (case 2) b0's reachable dependents on the stack, and its head there unless that is s0; with a
     /// single root, r as its head unless the stack is empty.
-    Shift,
+    Shift = "SHIFT",
     /// **Legal** when there is an s0, b0 is not r, and s0 comes before b0 in the sentence: no two words are swapped
-    /// twice. **Effect** puts s0 behind b0 in the buffer. **Cost** nothing where training allows it.
-    Swap,
+    /// twice. **Effect** puts s0 after b0 in the buffer. **Cost** nothing where training allows it.
+    Swap = "SWAP",
     /// **Legal** when there is an s0; with a single root and b0 = r, only when s0 is alone. **Effect** pops s0 and
     /// hangs it from b0. **Cost** s0's reachable dependents, and its reachable head unless that is b0 (and the
     /// relation is right).
-    Left(LabelId),
+    Left(relation: LeftRelation) = "LEFT{relation}",
     /// **Legal** when there is an s1. **Effect** pops s0 and hangs it from s1. **Cost** as LEFT, with s1 for b0.
-    Right(LabelId),
+    Right(relation: RightRelation) = "RIGHT{relation}",
 }
 
-impl ArcHybridSwap {
-    /// A system with these relations, each allowed in every place; none means unlabelled trees.
-    pub fn with_labels(labels: impl IntoIterator<Item = Str>, single_root: bool) -> Self {
-        ArcHybridSwap { relations: Relations::with_labels(labels, 2), single_root }
-    }
+impl ArcRules for Action {
+    type Own = ();
 
-    fn decode(&self, action: ActionId) -> Action {
-        match action {
-            SHIFT => Action::Shift,
-            SWAP => Action::Swap,
-            _ => match self.relations.arc_action(action) {
-                ArcAction::Left(label) => Action::Left(label),
-                ArcAction::Right(label) => Action::Right(label),
-            },
-        }
-    }
-}
-
-impl TransitionSystem for ArcHybridSwap {
-    type Tree = DependencyTree;
-    type State = State;
-
-    fn from_trees<'a>(trees: impl Iterator<Item = &'a DependencyTree>, options: &SystemOptions) -> Self {
-        ArcHybridSwap { relations: Relations::from_trees(trees, 2), single_root: options.single_root }
-    }
-
-    fn n_actions(&self) -> usize {
-        self.relations.n_actions()
-    }
-
-    fn label(&self, label: LabelId) -> String {
-        self.relations.label(label).to_owned()
-    }
-
-    fn name(&self, action: ActionId) -> String {
-        match action {
-            SHIFT => "SHIFT".to_owned(),
-            SWAP => "SWAP".to_owned(),
-            _ => self.relations.name(action),
-        }
-    }
-
-    fn start(&self, forest: &mut Forest, sentence: &Sentence) -> State {
-        Configuration::start(forest, sentence.tokens.len())
-    }
-
-    fn is_final(&self, forest: &Forest, state: &State) -> bool {
-        state.is_done(forest)
-    }
-
-    fn legal(&self, forest: &Forest, state: &State, out: &mut ActionSet) {
-        out.reset(self.n_actions());
+    #[inline]
+    fn legal(system: &ArcHybridSwap, forest: &Forest, state: &State, out: &mut ActionSet) {
         let b0 = forest.node(state.b0(forest));
         let n_stack = forest.depth(state.stack);
         if b0.kind != Kind::Root {
             out.insert(SHIFT);
         }
-        // r is always last, so there is something behind b0 exactly when b0 is not r.
+        // r is always last, so there is something after b0 exactly when b0 is not r.
         if let Some(s0) = state.s0(forest)
             && b0.kind != Kind::Root
             && forest.node(s0).head < b0.head
         {
             out.insert(SWAP);
         }
-        if n_stack == 1 || n_stack > 1 && (b0.kind != Kind::Root || !self.single_root) {
-            self.relations.allow_left(b0.kind, out);
+        if n_stack == 1 || n_stack > 1 && (b0.kind != Kind::Root || !system.single_root) {
+            system.relations.allow_left(b0.kind, out);
         }
         if n_stack > 1 {
-            self.relations.allow_right(out);
+            system.relations.allow_right(out);
         }
     }
 
-    fn apply(&self, forest: &mut Forest, state: &State, action: ActionId) -> State {
-        let mut next = *state;
-        match self.decode(action) {
-            Action::Shift => {
-                let b0 = next.take(forest);
-                next.push(forest, b0);
-            }
+    #[inline]
+    fn apply(relations: &Relations, forest: &mut Forest, next: &mut State, action: Action) {
+        match action {
+            Action::Shift => next.shift(forest),
             Action::Swap => {
                 let (s0, b0) = (next.pop(forest), next.take(forest));
                 next.put_back(forest, s0);
                 next.put_back(forest, b0);
             }
-            Action::Left(label) => {
-                let (s0, b0) = (next.pop(forest), next.take(forest));
-                let head = forest.attach(b0, s0, label);
-                next.put_back(forest, head);
-            }
-            Action::Right(label) => {
-                let (s0, s1) = (next.pop(forest), next.pop(forest));
-                let head = forest.attach(s1, s0, label);
-                next.push(forest, head);
-            }
+            Action::Left(relation) => next.hang_from_b0(forest, relations.left(relation)),
+            Action::Right(relation) => next.hang_from_s1(forest, relations.right(relation)),
         }
-        next.note(forest, action);
-        next
-    }
-
-    fn view(&self, state: &State) -> View {
-        state.view()
-    }
-
-    fn tree(&self, forest: &Forest, state: &State) -> DependencyTree {
-        self.relations.tree(forest, state.b0(forest))
     }
 
     /// The eager oracle of section 3.2: SWAP whenever s0 and b0 are not in projective order; else, when nothing
     /// more is to hang from s0, LEFT if its head is b0 and RIGHT if it is s1; else SHIFT.
-    fn derive(&self, tree: &DependencyTree) -> Result<Vec<ActionId>, Underivable> {
-        let gold = Gold::new(&self.relations, self.single_root, tree)?;
+    fn derive(system: &ArcHybridSwap, tree: &DependencyTree) -> Result<Vec<ActionId>, Underivable> {
+        let gold = Gold::new(&system.relations, system.single_root, tree)?;
         let (n, order) = (gold.n(), gold.projective_order());
         let mut missing = gold.n_dependents();
         let mut actions = Vec::with_capacity(2 * n);
@@ -192,12 +118,8 @@ impl TransitionSystem for ArcHybridSwap {
         Ok(actions)
     }
 
-    fn check_tables(&self) -> Result<(), String> {
-        self.relations.check(2)
-    }
-
     /// Every word is shifted once and attached once, and every pair of words costs at most a SWAP and a SHIFT.
-    fn max_steps(&self, n_tokens: usize) -> usize {
+    fn max_steps(n_tokens: usize) -> usize {
         2 * n_tokens + n_tokens * n_tokens.saturating_sub(1)
     }
 }
@@ -235,8 +157,8 @@ impl StaticDynamicOracle {
     /// that is in projective order, so they stand in projective order themselves.
     fn will_be_swapped(&self, forest: &Forest, state: &State) -> bool {
         let b0 = word(forest, state.b0(forest));
-        let first_behind = state.buffer.next.index().max(b0 + 1);
-        self.order.least_from[first_behind] < self.order.place[b0]
+        let first_after = state.buffer.next.index().max(b0 + 1);
+        self.order.least_from[first_after] < self.order.place[b0]
     }
 
     /// The cost by Figure 1; `None` for what training does not consider.

@@ -1,63 +1,40 @@
 //! Arc-standard dependency parsing with SWAP, for non-projective trees (Nivre 2009), derived with the fewer swaps of
 //! Nivre, Kuhlmann and Hall (2009).
 //!
-//! Deviations: the root r stands behind the last word instead of at the bottom of the stack; it is shifted last and
+//! Deviations: the root r stands after the last word instead of at the bottom of the stack; it is shifted last and
 //! only takes dependents on its left, and the parse ends with r alone on the stack. Relations are limited to the
 //! places the treebank shows them in (see `dependency.rs`). Arc-standard is not arc-decomposable, so there is no
 //! dynamic oracle.
 
-use serde::{Deserialize, Serialize};
-
-use super::dependency::{ArcAction, Configuration, Gold, Relations};
-use crate::forest::{Forest, Kind, View};
-use crate::ids::{ActionId, LabelId};
-use crate::sentence::{Sentence, Str};
-use crate::system::{ActionSet, SystemOptions, TransitionSystem};
+use super::actions::actions;
+use super::dependency::{
+    ArcRules, ArcSystem, Configuration, Gold, LeftRelation, Relations, RightRelation, SHIFT, SWAP,
+};
+use crate::forest::{Forest, Kind};
+use crate::ids::{ActionId, NodeId};
+use crate::system::ActionSet;
 use crate::tree::DependencyTree;
 use crate::tree::Underivable;
 
-const SHIFT: ActionId = ActionId::new(0);
-const SWAP: ActionId = ActionId::new(1);
-
 /// The system.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ArcStandardSwap {
-    relations: Relations,
-    single_root: bool,
-}
+pub type ArcStandardSwap = ArcSystem<Action>;
 
 /// One configuration.
 pub type State = Configuration;
 
-enum Action {
+actions! {
     /// **Legal** when there is a b0; with a single root, r only onto a lone word. **Effect** moves b0 to the stack.
-    Shift,
+    Shift = "SHIFT",
     /// **Legal** when there is an s1 that comes before s0 in the sentence (no two words are swapped twice), and s0
     /// is not r. **Effect** puts s1 back in front of the buffer.
-    Swap,
+    Swap = "SWAP",
     /// **Legal** when there is an s1. **Effect** takes s1 from under s0 and hangs it from s0.
-    Left(LabelId),
+    Left(relation: LeftRelation) = "LEFT{relation}",
     /// **Legal** when there is an s1, and s0 is not r. **Effect** pops s0 and hangs it from s1.
-    Right(LabelId),
+    Right(relation: RightRelation) = "RIGHT{relation}",
 }
 
 impl ArcStandardSwap {
-    /// A system with these relations, each allowed in every place; none means unlabelled trees.
-    pub fn with_labels(labels: impl IntoIterator<Item = Str>, single_root: bool) -> Self {
-        ArcStandardSwap { relations: Relations::with_labels(labels, 2), single_root }
-    }
-
-    fn decode(&self, action: ActionId) -> Action {
-        match action {
-            SHIFT => Action::Shift,
-            SWAP => Action::Swap,
-            _ => match self.relations.arc_action(action) {
-                ArcAction::Left(label) => Action::Left(label),
-                ArcAction::Right(label) => Action::Right(label),
-            },
-        }
-    }
-
     /// The derivation of Nivre (2009), which swaps as soon as two words are not in projective order.
     ///
     /// # Errors
@@ -105,117 +82,74 @@ impl ArcStandardSwap {
     }
 }
 
-impl TransitionSystem for ArcStandardSwap {
-    type Tree = DependencyTree;
-    type State = State;
-
-    fn from_trees<'a>(trees: impl Iterator<Item = &'a DependencyTree>, options: &SystemOptions) -> Self {
-        ArcStandardSwap { relations: Relations::from_trees(trees, 2), single_root: options.single_root }
-    }
-
-    fn n_actions(&self) -> usize {
-        self.relations.n_actions()
-    }
-
-    fn label(&self, label: LabelId) -> String {
-        self.relations.label(label).to_owned()
-    }
-
-    fn name(&self, action: ActionId) -> String {
-        match action {
-            SHIFT => "SHIFT".to_owned(),
-            SWAP => "SWAP".to_owned(),
-            _ => self.relations.name(action),
-        }
-    }
-
-    fn start(&self, forest: &mut Forest, sentence: &Sentence) -> State {
-        Configuration::start(forest, sentence.tokens.len())
-    }
+impl ArcRules for Action {
+    type Own = ();
 
     /// r alone on the stack; or nothing to parse.
-    fn is_final(&self, forest: &Forest, state: &State) -> bool {
+    fn is_final(forest: &Forest, state: &State) -> bool {
         match state.s0(forest) {
             Some(s0) => forest.node(s0).kind == Kind::Root && forest.depth(state.stack) == 1,
             None => forest.n_tokens() == 0,
         }
     }
 
-    fn legal(&self, forest: &Forest, state: &State, out: &mut ActionSet) {
-        out.reset(self.n_actions());
+    #[inline]
+    fn legal(system: &ArcStandardSwap, forest: &Forest, state: &State, out: &mut ActionSet) {
         let n_stack = forest.depth(state.stack);
         let s0 = state.s0(forest).map(|s0| forest.node(s0));
         let s1 = state.s1(forest).map(|s1| forest.node(s1));
         // Once r is on the stack, the buffer is empty and every item left hangs from r.
         if s0.is_some_and(|s0| s0.kind == Kind::Root) {
             if s1.is_some() {
-                self.relations.allow_left(Kind::Root, out);
+                system.relations.allow_left(Kind::Root, out);
             }
             return;
         }
         let b0 = forest.node(state.b0(forest)).kind;
-        if b0 != Kind::Root || n_stack == 1 || n_stack > 1 && !self.single_root {
+        if b0 != Kind::Root || n_stack == 1 || n_stack > 1 && !system.single_root {
             out.insert(SHIFT);
         }
         if let (Some(s0), Some(s1)) = (s0, s1) {
             if s1.head < s0.head {
                 out.insert(SWAP);
             }
-            self.relations.allow_left(Kind::Word, out);
-            self.relations.allow_right(out);
+            system.relations.allow_left(Kind::Word, out);
+            system.relations.allow_right(out);
         }
     }
 
-    fn apply(&self, forest: &mut Forest, state: &State, action: ActionId) -> State {
-        let mut next = *state;
-        match self.decode(action) {
-            Action::Shift => {
-                let b0 = next.take(forest);
-                next.push(forest, b0);
-            }
+    #[inline]
+    fn apply(relations: &Relations, forest: &mut Forest, next: &mut State, action: Action) {
+        match action {
+            Action::Shift => next.shift(forest),
             Action::Swap => {
                 let (s0, s1) = (next.pop(forest), next.pop(forest));
                 next.put_back(forest, s1);
                 next.push(forest, s0);
             }
-            Action::Left(label) => {
+            Action::Left(relation) => {
                 let (s0, s1) = (next.pop(forest), next.pop(forest));
-                let head = forest.attach(s0, s1, label);
+                let head = forest.attach(s0, s1, relations.left(relation));
                 next.push(forest, head);
             }
-            Action::Right(label) => {
-                let (s0, s1) = (next.pop(forest), next.pop(forest));
-                let head = forest.attach(s1, s0, label);
-                next.push(forest, head);
-            }
+            Action::Right(relation) => next.hang_from_s1(forest, relations.right(relation)),
         }
-        next.note(forest, action);
-        next
     }
 
-    fn view(&self, state: &State) -> View {
-        state.view()
-    }
-
-    fn tree(&self, forest: &Forest, state: &State) -> DependencyTree {
-        let root = state.s0(forest).unwrap_or_else(|| state.b0(forest));
-        self.relations.tree(forest, root)
+    fn root(forest: &Forest, state: &State) -> NodeId {
+        state.s0(forest).unwrap_or_else(|| state.b0(forest))
     }
 
     /// LEFT and RIGHT as soon as the dependent has all of its own; SWAP when s1 and s0 are not in projective order,
     /// but not while s0 and b0 belong to the same maximal projective component; else SHIFT.
-    fn derive(&self, tree: &DependencyTree) -> Result<Vec<ActionId>, Underivable> {
-        let component = projective_components(&Gold::new(&self.relations, self.single_root, tree)?);
-        self.derivation(tree, |s0, b0| component[s0] == component[b0])
-    }
-
-    fn check_tables(&self) -> Result<(), String> {
-        self.relations.check(2)
+    fn derive(system: &ArcStandardSwap, tree: &DependencyTree) -> Result<Vec<ActionId>, Underivable> {
+        let component = projective_components(&Gold::new(&system.relations, system.single_root, tree)?);
+        system.derivation(tree, |s0, b0| component[s0] == component[b0])
     }
 
     /// Every word and r are shifted once, every word is attached once, and every pair of words costs at most a SWAP
     /// and a SHIFT.
-    fn max_steps(&self, n_tokens: usize) -> usize {
+    fn max_steps(n_tokens: usize) -> usize {
         match n_tokens {
             0 => 0,
             n => 2 * n + 1 + n * (n - 1),

@@ -6,9 +6,11 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::forest::{Forest, Kind};
-use crate::ids::{LabelId, NodeId, TokenIdx};
+use crate::forest::{Forest, Kind, View};
+use crate::ids::{CellId, LabelId, NodeId, StepId, TokenIdx};
 use crate::sentence::Str;
+use crate::system::ActionSet;
+use crate::systems::actions::{Actions, Kinds};
 use crate::tree::Underivable;
 use crate::tree::{BinaryKind, BinaryNode, BinaryTree, BinaryTreeBuilder, Child, Side};
 
@@ -32,6 +34,9 @@ pub struct Symbols {
     n_labels: usize,
 }
 
+/// A kind of binary reduction, and whether it is free: the item that is not its head is not a temporary.
+pub(super) type Reduction<A> = (fn(LabelId) -> A, bool);
+
 /// Gathers the symbols of a treebank.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SymbolSets {
@@ -41,8 +46,21 @@ pub(crate) struct SymbolSets {
 }
 
 impl SymbolSets {
+    /// The symbols of these trees, which are shown to `see` one by one.
+    pub(crate) fn of<'a>(
+        trees: impl Iterator<Item = &'a BinaryTree>,
+        mut see: impl FnMut(&'a BinaryTree),
+    ) -> Symbols {
+        let mut sets = SymbolSets::default();
+        for tree in trees {
+            sets.add(tree);
+            see(tree);
+        }
+        sets.finish()
+    }
+
     /// Adds the symbols of one tree.
-    pub(crate) fn add(&mut self, tree: &BinaryTree) {
+    fn add(&mut self, tree: &BinaryTree) {
         for (id, node) in tree.nodes() {
             if id == tree.root() {
                 self.roots.insert(node.label.clone());
@@ -55,7 +73,7 @@ impl SymbolSets {
     }
 
     /// The table.
-    pub(crate) fn finish(&self) -> Symbols {
+    fn finish(&self) -> Symbols {
         let label = |label: &Str| Symbol { label: label.clone(), history: Str::default() };
         let mut symbols: Vec<Symbol> = self.roots.difference(&self.inner).map(label).collect();
         let n_root_only = symbols.len();
@@ -195,11 +213,55 @@ impl Symbols {
         found.ok_or_else(|| Underivable(format!("{} is not among the system's {place}", node.symbol())))
     }
 
+    /// The labels that may stand right above a word.
+    #[inline]
+    pub(crate) fn above_words(&self, forest: &Forest) -> Range<usize> {
+        if forest.n_tokens() == 1 { self.roots() } else { self.inner() }
+    }
+
+    /// Allows binary reductions to these labels, and to temporaries if something can take them up again.
+    ///
+    /// Only if no label was seen inside trees can this leave nothing legal at all; then labels of roots stand in.
+    #[inline]
+    pub(super) fn allow_reductions<A: Kinds>(
+        &self,
+        actions: &Actions<A>,
+        kinds: [Reduction<A>; 2],
+        labels: &[Range<usize>],
+        may_be_temporary: bool,
+        out: &mut ActionSet,
+    ) {
+        let free = || kinds.iter().filter(|(_, is_free)| *is_free).map(|&(kind, _)| kind);
+        for kind in free() {
+            labels.iter().for_each(|labels| actions.allow(kind, labels.clone(), out));
+            if may_be_temporary {
+                actions.allow(kind, self.temporaries(), out);
+            }
+        }
+        if out.is_empty() {
+            free().for_each(|kind| actions.allow(kind, self.roots(), out));
+        }
+    }
+
+    /// Joins two items under a symbol; the head is that of the item on one side.
+    #[inline]
+    pub(crate) fn join(
+        &self,
+        forest: &mut Forest,
+        symbol: LabelId,
+        children: [NodeId; 2],
+        side: Side,
+    ) -> NodeId {
+        let head = forest.node(children[usize::from(side == Side::Right)]).head;
+        forest.push_constituent(self.kind(symbol), symbol, head, &children)
+    }
+
     /// The tree below a finished constituent of the forest.
     ///
     /// # Panics
-    /// When `root` does not dominate every word.
-    pub(crate) fn tree(&self, forest: &Forest, root: NodeId) -> BinaryTree {
+    /// When `root` is none, or does not dominate every word.
+    pub(crate) fn tree(&self, forest: &Forest, root: Option<NodeId>) -> BinaryTree {
+        let root = root.expect("a final state has a tree");
         let mut builder = BinaryTreeBuilder::with_tokens(forest.n_tokens());
         // Nodes in pre-order; built backwards, children come before their parents.
         let mut order = Vec::new();
@@ -245,6 +307,46 @@ pub(crate) fn is_solid(forest: &Forest, node: NodeId) -> bool {
     forest.node(node).kind != Kind::Temporary
 }
 
+/// Puts a label over an item.
+#[inline]
+pub(crate) fn unary(forest: &mut Forest, label: LabelId, below: Option<NodeId>) -> Option<NodeId> {
+    let below = below.expect("a unary reduction needs an item");
+    let head = forest.node(below).head;
+    Some(forest.push_constituent(Kind::Constituent, label, head, &[below]))
+}
+
+/// The stack with the item that is kept apart, if there is one, on top of the rest.
+#[inline]
+pub(crate) fn stacked(forest: &mut Forest, top: Option<NodeId>, rest: Option<CellId>) -> Option<CellId> {
+    match top {
+        Some(top) => Some(forest.push_cell(top, rest)),
+        None => rest,
+    }
+}
+
+/// The cells of `below` with the `count` topmost items of `top` on them, in their order.
+#[inline]
+pub(crate) fn restacked(
+    forest: &mut Forest,
+    top: Option<CellId>,
+    count: u32,
+    mut below: Option<CellId>,
+) -> Option<CellId> {
+    if count > 0 {
+        let passed: Vec<NodeId> = forest.chain(top).take(count as usize).collect();
+        for &node in passed.iter().rev() {
+            below = Some(forest.push_cell(node, below));
+        }
+    }
+    below
+}
+
+/// What a scorer sees: the item that is kept apart is d0.
+#[inline]
+pub(crate) fn view(d0: Option<NodeId>, stack: Option<CellId>, next: TokenIdx, past: Option<StepId>) -> View {
+    View { stack, deque_top: d0, deque: None, n_deque: 0, buffer: None, next, past }
+}
+
 /// Refuses trees that no continuous system can build: with gaps, or with temporaries that are not heads.
 pub(crate) fn continuous(tree: &BinaryTree) -> Result<(), Underivable> {
     for (_, node) in tree.nodes() {
@@ -282,16 +384,7 @@ pub(crate) enum Move {
 /// # Errors
 /// When a node has one child that is not a word, or a temporary is not the head of its parent.
 pub(crate) fn gap_moves(tree: &BinaryTree) -> Result<Vec<Move>, Underivable> {
-    for (_, node) in tree.nodes() {
-        heads_are_temporary_first(tree, node)?;
-        if let BinaryKind::Unary(Child::Node(child)) = node.kind {
-            let below = &tree.node(child).label;
-            return Err(Underivable(format!(
-                "{} has the one child {below}, which is not a word",
-                node.label
-            )));
-        }
-    }
+    unaries_are_above_words(tree)?;
     let (parents, token_parents) = (tree.parents(), tree.token_parents());
     let mut moves = Vec::with_capacity(3 * tree.n_tokens());
     let mut stack: Vec<Child> = Vec::new();
@@ -321,8 +414,23 @@ pub(crate) fn gap_moves(tree: &BinaryTree) -> Result<Vec<Move>, Underivable> {
     Ok(moves)
 }
 
+/// Refuses trees that no system with Table 7's conditions can build, and unaries above anything but words.
+pub(crate) fn unaries_are_above_words(tree: &BinaryTree) -> Result<(), Underivable> {
+    for (_, node) in tree.nodes() {
+        heads_are_temporary_first(tree, node)?;
+        if let BinaryKind::Unary(Child::Node(child)) = node.kind {
+            let below = &tree.node(child).label;
+            return Err(Underivable(format!(
+                "{} has the one child {below}, which is not a word",
+                node.label
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses nodes that no system with Table 7's conditions can build: temporaries that are not heads, and unary ones.
-pub(crate) fn heads_are_temporary_first(tree: &BinaryTree, node: &BinaryNode) -> Result<(), Underivable> {
+fn heads_are_temporary_first(tree: &BinaryTree, node: &BinaryNode) -> Result<(), Underivable> {
     let is_temporary = |child| matches!(child, Child::Node(id) if tree.node(id).is_temporary);
     let wrong = match node.kind {
         BinaryKind::Unary(child) => node.is_temporary || is_temporary(child),

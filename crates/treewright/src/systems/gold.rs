@@ -10,11 +10,11 @@ use crate::tree::{Child, ConstituentTree};
 pub(crate) struct Gold {
     /// The first word.
     pub left: u32,
-    /// The place behind the last word.
+    /// The place after the last word.
     pub right: u32,
     /// The label.
     pub label: LabelId,
-    /// The place behind the first child.
+    /// The place after the first child.
     pub first_end: u32,
 }
 

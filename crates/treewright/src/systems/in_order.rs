@@ -9,10 +9,11 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::forest::{Forest, Kind, View};
+use crate::forest::{Forest, View};
 use crate::ids::{ActionId, CellId, LabelId, StepId, TokenIdx};
 use crate::sentence::Sentence;
 use crate::system::{ActionSet, SystemOptions, TransitionSystem, check_limit};
+use crate::systems::actions::{Actions, actions, from_tables};
 use crate::systems::labels::{self, Labels, Places, SeenLabels};
 use crate::tree::Underivable;
 use crate::tree::{Child, ConstituentTree};
@@ -24,7 +25,7 @@ pub use oracle::DynamicOracle;
 /// The in-order system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InOrder {
-    labels: Labels,
+    pub(super) labels: Labels,
     #[serde(default)]
     places: Places,
     /// The longest chain of unary constituents above one item; `None` is no limit.
@@ -48,26 +49,24 @@ pub struct State {
     past: Option<StepId>,
 }
 
-/// The transitions, in the order of their ids.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+actions! {
     /// **Legal** while words remain and something is open, or the stack is empty. **Effect** pushes b0. **Cost** gold
     /// constituents that should have been opened or closed before b0.
-    Shift,
+    Shift = "SH",
     /// **Legal** when s0 is a word or a constituent and the limit allows it. Above another opening the label is one
     /// seen inside trees. Above an item that covers all words, the limit must leave room for a root, and nothing stands
     /// on a label seen only at roots. **Effect** pushes the opening of a constituent whose first child is s0. **Cost** 1
     /// if the smallest gold constituent still to be built that starts with s0 has another label; for a label seen only
     /// at roots, the gold constituents that start with s0 and do not cover all words.
-    Open(LabelId),
+    Open(label: LabelId) = "NT-{label}",
     /// **Legal** when something is open (directly after NT: a unary constituent); while words remain, not for a label
     /// seen only at roots. **Effect** closes the topmost
     /// opening over everything above it and the item below it. **Cost** the constituent, if it is not gold, and the
     /// gold ones it stands in the way of.
-    Reduce,
+    Reduce = "RE",
     /// **Legal** when one constituent covers all words, with a label that may stand at roots. **Effect** ends the parse. **Cost** gold constituents above
     /// s0 that were not built.
-    Finish,
+    Finish = "FI",
 }
 
 impl InOrder {
@@ -77,44 +76,20 @@ impl InOrder {
         InOrder { labels, places: Places::default(), max_unary: max_unary.map(|max| max.max(1)) }
     }
 
-    /// Its labels.
-    pub fn labels(&self) -> &Labels {
-        &self.labels
-    }
-
     /// Refuses trees that the system cannot build, but for unknown labels.
     fn check(&self, gold: &ConstituentTree) -> Result<(), Underivable> {
-        labels::continuous(gold)?;
         self.places.check(&self.labels, gold)?;
         let chain = longest_chain(gold);
-        match self.max_unary {
-            Some(max) if chain > max => {
-                Err(Underivable(format!("a unary chain of {chain} is longer than the limit, {max}")))
-            }
-            _ => Ok(()),
+        if let Some(max) = self.max_unary.filter(|&max| chain > max) {
+            return Err(Underivable(format!("a unary chain of {chain} is longer than the limit, {max}")));
         }
+        Ok(())
     }
 
-    /// What an id stands for.
+    /// Its actions.
     #[inline]
-    pub fn decode(&self, action: ActionId) -> Action {
-        match action.index() {
-            0 => Action::Shift,
-            i if i <= self.labels.len() => Action::Open(LabelId::new(i - 1)),
-            i if i == self.labels.len() + 1 => Action::Reduce,
-            _ => Action::Finish,
-        }
-    }
-
-    /// The id of an action.
-    #[inline]
-    pub fn encode(&self, action: Action) -> ActionId {
-        ActionId::new(match action {
-            Action::Shift => 0,
-            Action::Open(label) => label.index() + 1,
-            Action::Reduce => self.labels.len() + 1,
-            Action::Finish => self.labels.len() + 2,
-        })
+    pub(super) fn actions(&self) -> Actions<Action> {
+        Actions::new([1, self.labels.len(), 1, 1])
     }
 }
 
@@ -123,42 +98,11 @@ impl TransitionSystem for InOrder {
     type State = State;
 
     fn from_trees<'a>(trees: impl Iterator<Item = &'a ConstituentTree>, _options: &SystemOptions) -> Self {
-        let mut seen = SeenLabels::default();
-        let mut max_unary = 1;
-        for tree in trees {
-            seen.add(tree);
-            max_unary = longest_chain(tree).max(max_unary);
-        }
-        let (labels, places) = seen.finish();
-        InOrder { labels, places, max_unary: Some(max_unary) }
+        let (labels, places, max_unary) = SeenLabels::of(trees, longest_chain);
+        InOrder { labels, places, max_unary }
     }
 
-    fn n_actions(&self) -> usize {
-        self.labels.len() + 3
-    }
-
-    fn label(&self, label: LabelId) -> String {
-        self.labels.name(label).to_owned()
-    }
-
-    fn name(&self, action: ActionId) -> String {
-        match self.decode(action) {
-            Action::Shift => "SH".to_owned(),
-            Action::Open(label) => format!("NT-{}", self.labels.name(label)),
-            Action::Reduce => "RE".to_owned(),
-            Action::Finish => "FI".to_owned(),
-        }
-    }
-
-    fn action(&self, name: &str) -> Option<ActionId> {
-        let action = match name {
-            "SH" => Action::Shift,
-            "RE" => Action::Reduce,
-            "FI" => Action::Finish,
-            _ => Action::Open(self.labels.get(name.strip_prefix("NT-")?)?),
-        };
-        Some(self.encode(action))
-    }
+    from_tables!(labels);
 
     fn start(&self, forest: &mut Forest, sentence: &Sentence) -> State {
         forest.start(sentence.len(), false);
@@ -179,7 +123,7 @@ impl TransitionSystem for InOrder {
     }
 
     fn legal(&self, forest: &Forest, state: &State, out: &mut ActionSet) {
-        out.reset(self.n_actions());
+        let actions = self.actions().clear(out);
         if state.is_finished {
             return;
         }
@@ -188,9 +132,9 @@ impl TransitionSystem for InOrder {
             |count: u32| self.max_unary.is_none_or(|max| state.n_unary.saturating_add(count) <= max);
         // A word on a lone finished item could never be joined with it.
         if words_left && (state.stack.is_none() || state.n_open > 0) {
-            out.insert(self.encode(Action::Shift));
+            out.insert(actions.id(Action::Shift));
         }
-        let mut openings = |labels: Range<usize>| out.insert_range(1 + labels.start, 1 + labels.end);
+        let mut openings = |labels: Range<usize>| actions.allow(Action::Open, labels, out);
         let n_labels = self.labels.len();
         if let Some(s0) = state.stack.filter(|_| !state.is_fresh) {
             if state.n_open > 0 {
@@ -211,23 +155,23 @@ impl TransitionSystem for InOrder {
                     openings(self.places.inner(n_labels));
                 }
                 if label.is_some_and(|label| self.places.roots(n_labels).contains(&label.index())) {
-                    out.insert(self.encode(Action::Finish));
+                    out.insert(actions.id(Action::Finish));
                 }
             }
         }
         let would_close_root = state.in_root && state.n_open == 1;
         if state.n_open > 0 && (!state.is_fresh || may_grow_by(1)) && !(would_close_root && words_left) {
-            out.insert(self.encode(Action::Reduce));
+            out.insert(actions.id(Action::Reduce));
         }
     }
 
     fn apply(&self, forest: &mut Forest, state: &State, action: ActionId) -> State {
         let past = Some(forest.push_step(action, state.past));
-        match self.decode(action) {
+        match self.actions().get(action) {
             Action::Shift => {
                 let word = forest.leaf(state.next);
                 let stack = Some(forest.push_cell(word, state.stack));
-                let next = labels::behind(state.next);
+                let next = labels::after(state.next);
                 State { stack, next, n_unary: 0, is_fresh: false, past, ..*state }
             }
             Action::Open(label) => {
@@ -239,17 +183,8 @@ impl TransitionSystem for InOrder {
                 State { stack, n_open: state.n_open + 1, is_fresh: true, in_root, past, ..*state }
             }
             Action::Reduce => {
-                let (mut at, mut count) = (state.stack, 0);
-                let opening = loop {
-                    let cell = *forest.cell(at.expect("RE is legal only above an opening"));
-                    at = cell.below;
-                    if forest.node(cell.node).kind == Kind::Opening {
-                        break cell.node;
-                    }
-                    count += 1;
-                };
-                let first = *forest.cell(at.expect("an opening stands on its first child"));
-                let label = forest.node(opening).label.expect("an opening has a label");
+                let (label, count, below) = labels::topmost_opening(forest, state.stack);
+                let first = *forest.cell(below.expect("an opening stands on its first child"));
                 let node = forest.push_reduction(label, Some(first.node), state.stack, count);
                 let stack = Some(forest.push_cell(node, first.below));
                 let n_unary = if count == 0 { state.n_unary + 1 } else { 0 };
@@ -260,24 +195,16 @@ impl TransitionSystem for InOrder {
     }
 
     fn view(&self, state: &State) -> View {
-        View {
-            stack: state.stack,
-            deque_top: None,
-            deque: None,
-            n_deque: 0,
-            buffer: None,
-            next: state.next,
-            past: state.past,
-        }
+        labels::view(state.stack, state.next, state.past)
     }
 
     fn tree(&self, forest: &Forest, state: &State) -> ConstituentTree {
-        let top = state.stack.expect("a final state has one constituent");
-        self.labels.tree(forest, forest.cell(top).node)
+        self.labels.tree(forest, state.stack)
     }
 
     fn derive(&self, gold: &ConstituentTree) -> Result<Vec<ActionId>, Underivable> {
         self.check(gold)?;
+        let table = self.actions();
         enum Todo {
             Visit(Child),
             Open(LabelId),
@@ -287,7 +214,7 @@ impl TransitionSystem for InOrder {
         let mut todo = vec![Todo::Visit(Child::Node(gold.root()))];
         while let Some(item) = todo.pop() {
             match item {
-                Todo::Visit(Child::Token(_)) => actions.push(self.encode(Action::Shift)),
+                Todo::Visit(Child::Token(_)) => actions.push(table.id(Action::Shift)),
                 Todo::Visit(Child::Node(node)) => {
                     let label = self.labels.id(&gold.node(node).label)?;
                     let (&first, rest) =
@@ -297,11 +224,11 @@ impl TransitionSystem for InOrder {
                     todo.push(Todo::Open(label));
                     todo.push(Todo::Visit(first));
                 }
-                Todo::Open(label) => actions.push(self.encode(Action::Open(label))),
-                Todo::Close => actions.push(self.encode(Action::Reduce)),
+                Todo::Open(label) => actions.push(table.id(Action::Open(label))),
+                Todo::Close => actions.push(table.id(Action::Reduce)),
             }
         }
-        actions.push(self.encode(Action::Finish));
+        actions.push(table.id(Action::Finish));
         Ok(actions)
     }
 

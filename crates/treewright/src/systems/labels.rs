@@ -5,8 +5,8 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::forest::{Forest, Kind};
-use crate::ids::{LabelId, NodeId, TokenIdx};
+use crate::forest::{Forest, Kind, View};
+use crate::ids::{CellId, LabelId, NodeId, StepId, TokenIdx};
 use crate::sentence::Str;
 use crate::tree::Underivable;
 use crate::tree::{Child, ConstituentTree, TreeBuilder};
@@ -105,10 +105,11 @@ impl Labels {
         self.names.iter().map(Str::as_str)
     }
 
-    /// The tree whose root is a finished constituent of the forest.
-    pub(crate) fn tree(&self, forest: &Forest, root: NodeId) -> ConstituentTree {
+    /// The tree whose root is the one item of a stack.
+    pub(crate) fn tree(&self, forest: &Forest, stack: Option<CellId>) -> ConstituentTree {
+        let root = forest.cell(stack.expect("a final state has one constituent")).node;
         let mut builder = TreeBuilder::with_tokens(forest.n_tokens());
-        let mut todo = vec![(root, None)];
+        let mut todo: Vec<(NodeId, Option<NodeId>)> = vec![(root, None)];
         while let Some((id, parent)) = todo.pop() {
             let node = forest.node(id);
             let child = if node.kind == Kind::Word {
@@ -164,8 +165,9 @@ impl Places {
         Ok(())
     }
 
-    /// Refuses trees with a label where it was never seen. Unknown labels are left to [`Labels::id`].
+    /// Refuses trees with gaps, and with a label where it was never seen. Unknown labels are left to [`Labels::id`].
     pub(crate) fn check(&self, labels: &Labels, tree: &ConstituentTree) -> Result<(), Underivable> {
+        continuous(tree)?;
         for (id, node) in tree.nodes() {
             let Some(label) = labels.get(&node.label) else { continue };
             let (may_stand, place) = if id == tree.root() {
@@ -190,8 +192,22 @@ pub(crate) struct SeenLabels {
 }
 
 impl SeenLabels {
+    /// The labels of these trees, with their places, and the largest `limit` of any tree (at least 1).
+    pub(crate) fn of<'a>(
+        trees: impl Iterator<Item = &'a ConstituentTree>,
+        limit: impl Fn(&ConstituentTree) -> u32,
+    ) -> (Labels, Places, Option<u32>) {
+        let (mut seen, mut max) = (SeenLabels::default(), 1);
+        for tree in trees {
+            seen.add(tree);
+            max = limit(tree).max(max);
+        }
+        let (labels, places) = seen.finish();
+        (labels, places, Some(max))
+    }
+
     /// Adds the labels of a tree.
-    pub(crate) fn add(&mut self, tree: &ConstituentTree) {
+    fn add(&mut self, tree: &ConstituentTree) {
         self.labels.add_tree(tree);
         self.seen.resize(self.labels.len(), (false, false));
         for (id, node) in tree.nodes() {
@@ -202,7 +218,7 @@ impl SeenLabels {
     }
 
     /// The table, grouped by place and otherwise in the order in which the labels were added.
-    pub(crate) fn finish(&self) -> (Labels, Places) {
+    fn finish(&self) -> (Labels, Places) {
         let group = |place: (bool, bool)| {
             self.labels
                 .iter()
@@ -218,7 +234,7 @@ impl SeenLabels {
 }
 
 /// Refuses trees with a gap.
-pub(crate) fn continuous(tree: &ConstituentTree) -> Result<(), Underivable> {
+fn continuous(tree: &ConstituentTree) -> Result<(), Underivable> {
     match tree.nodes().find(|(_, node)| node.is_discontinuous()) {
         None => Ok(()),
         Some((_, node)) => {
@@ -229,9 +245,34 @@ pub(crate) fn continuous(tree: &ConstituentTree) -> Result<(), Underivable> {
     }
 }
 
-/// The place behind a word.
-pub(crate) fn behind(token: TokenIdx) -> TokenIdx {
+/// The place after a word.
+#[inline]
+pub(crate) fn after(token: TokenIdx) -> TokenIdx {
     TokenIdx::new(token.index() + 1)
+}
+
+/// What a scorer sees of a system that has a stack, and a buffer that nothing is put back on.
+#[inline]
+pub(crate) fn view(stack: Option<CellId>, next: TokenIdx, past: Option<StepId>) -> View {
+    View { stack, deque_top: None, deque: None, n_deque: 0, buffer: None, next, past }
+}
+
+/// The topmost opening of a stack: its label, how many items are above it, and what is below it.
+///
+/// # Panics
+/// When there is none.
+#[inline]
+pub(crate) fn topmost_opening(forest: &Forest, stack: Option<CellId>) -> (LabelId, usize, Option<CellId>) {
+    let (mut at, mut count) = (stack, 0);
+    loop {
+        let cell = forest.cell(at.expect("RE is legal only above an opening"));
+        let node = forest.node(cell.node);
+        if node.kind == Kind::Opening {
+            return (node.label.expect("an opening has a label"), count, cell.below);
+        }
+        at = cell.below;
+        count += 1;
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The transition systems, one file each: actions, legality, effect, derivation, oracle, laws.
 
+mod actions;
 pub mod arc_eager;
 pub mod arc_hybrid;
 pub mod arc_hybrid_swap;

@@ -33,37 +33,28 @@ pub trait OpeningSystem: TransitionSystem<Tree = ConstituentTree> {
     fn is_reduce(&self, action: ActionId) -> bool;
 }
 
-impl OpeningSystem for top_down::TopDown {
-    const AFTER_FIRST_CHILD: bool = false;
+macro_rules! opening_system {
+    ($module:ident::$system:ident, after_first_child $after_first_child:literal) => {
+        impl OpeningSystem for $module::$system {
+            const AFTER_FIRST_CHILD: bool = $after_first_child;
 
-    fn label_table(&self) -> &Labels {
-        self.labels()
-    }
+            fn label_table(&self) -> &Labels {
+                &self.labels
+            }
 
-    fn open(&self, label: LabelId) -> ActionId {
-        self.encode(top_down::Action::Open(label))
-    }
+            fn open(&self, label: LabelId) -> ActionId {
+                self.actions().id($module::Action::Open(label))
+            }
 
-    fn is_reduce(&self, action: ActionId) -> bool {
-        self.decode(action) == top_down::Action::Reduce
-    }
+            fn is_reduce(&self, action: ActionId) -> bool {
+                self.actions().get(action) == $module::Action::Reduce
+            }
+        }
+    };
 }
 
-impl OpeningSystem for in_order::InOrder {
-    const AFTER_FIRST_CHILD: bool = true;
-
-    fn label_table(&self) -> &Labels {
-        self.labels()
-    }
-
-    fn open(&self, label: LabelId) -> ActionId {
-        self.encode(in_order::Action::Open(label))
-    }
-
-    fn is_reduce(&self, action: ActionId) -> bool {
-        self.decode(action) == in_order::Action::Reduce
-    }
-}
+opening_system!(top_down::TopDown, after_first_child false);
+opening_system!(in_order::InOrder, after_first_child true);
 
 /// The dynamic oracle with the printed loss: the actions that do not raise it or, if every action does, those that
 /// raise it least.

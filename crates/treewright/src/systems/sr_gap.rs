@@ -18,7 +18,11 @@ use crate::forest::{Forest, Kind, View};
 use crate::ids::{ActionId, CellId, LabelId, NodeId, StepId, TokenIdx};
 use crate::sentence::Sentence;
 use crate::system::{ActionSet, SystemOptions, TransitionSystem};
-use crate::systems::binary::{Move, SymbolSets, Symbols, gap_moves, is_solid};
+use crate::systems::actions::{Actions, actions, from_tables};
+use crate::systems::binary::{
+    Move, SymbolSets, Symbols, gap_moves, is_solid, restacked, stacked, unary, view,
+};
+use crate::systems::labels::after;
 use crate::tree::Underivable;
 use crate::tree::{BinaryTree, Side, Unaries};
 
@@ -28,28 +32,26 @@ pub struct SrGap {
     symbols: Symbols,
 }
 
-/// The actions, in the order of their ids: SH, GAP, RU by label, RR by symbol, RL by symbol, IDLE.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+actions! {
     /// **Legal** while words are left, not after GAP (the gaps would have had no effect, and a tree two derivations).
     /// **Effect** flushes D to S and puts the next word on D.
-    Shift,
+    Shift = "SH",
     /// **Legal** when S has two items; if d0 is a temporary, something below s0 must not be one.
     /// **Effect** moves s0 to the bottom of D.
-    Gap,
+    Gap = "GAP",
     /// **Legal** directly after SH. X is an axiom if the sentence has one word, else a label seen inside trees.
     /// **Effect** puts X over d0.
-    Unary(LabelId),
+    Unary(label: LabelId) = "RU-{label}",
     /// **Legal** when S is not empty and s0 is not a temporary (the head, d0, may be one). X is an axiom in the last
     /// reduction, where S and D have one item each and no word is left; elsewhere a label seen inside trees, or a
     /// temporary. A temporary needs words left or an item, beside the two, that is not a temporary: something must
     /// take it in the end.
     /// **Effect** replaces s0 and d0 by X, whose head is d0's, on a D whose other items are flushed to S.
-    Right(LabelId),
+    Right(label: LabelId) = "RR-{label}",
     /// **Legal** as RR, but d0 must not be a temporary. **Effect** as RR, but the head is s0's.
-    Left(LabelId),
+    Left(label: LabelId) = "RL-{label}",
     /// **Legal** in a final configuration, to pad a derivation. **Effect** none.
-    Idle,
+    Idle = "IDLE",
 }
 
 /// The kind of the newest action, as far as legality asks.
@@ -77,61 +79,17 @@ pub struct State {
     past: Option<StepId>,
 }
 
-const SHIFT: usize = 0;
-const GAP: usize = 1;
-const UNARY: usize = 2;
-
 impl SrGap {
-    /// A system for labels that may stand inside trees, temporaries written `X:`, and axioms (labels of roots).
-    pub fn with_labels<'a>(
-        labels: impl IntoIterator<Item = &'a str>,
-        temporaries: impl IntoIterator<Item = &'a str>,
-        axioms: impl IntoIterator<Item = &'a str>,
-    ) -> Self {
-        SrGap { symbols: Symbols::new(labels, temporaries, axioms) }
+    /// A system for these labels and temporaries.
+    pub fn new(symbols: Symbols) -> Self {
+        SrGap { symbols }
     }
 
-    /// The labels and temporaries.
-    pub fn symbols(&self) -> &Symbols {
-        &self.symbols
-    }
-
-    fn first_right(&self) -> usize {
-        UNARY + self.symbols.labels().len()
-    }
-
-    fn first_left(&self) -> usize {
-        self.first_right() + self.symbols.len()
-    }
-
-    fn idle(&self) -> usize {
-        self.first_left() + self.symbols.len()
-    }
-
-    /// The action of this id.
+    /// Its actions.
     #[inline]
-    pub fn action_of(&self, action: ActionId) -> Action {
-        let (id, right, left) = (action.index(), self.first_right(), self.first_left());
-        match id {
-            SHIFT => Action::Shift,
-            GAP => Action::Gap,
-            _ if id < right => Action::Unary(LabelId::new(id - UNARY)),
-            _ if id < left => Action::Right(LabelId::new(id - right)),
-            _ if id < self.idle() => Action::Left(LabelId::new(id - left)),
-            _ => Action::Idle,
-        }
-    }
-
-    /// The id of an action.
-    pub fn id_of(&self, action: Action) -> ActionId {
-        ActionId::new(match action {
-            Action::Shift => SHIFT,
-            Action::Gap => GAP,
-            Action::Unary(label) => UNARY + label.index(),
-            Action::Right(label) => self.first_right() + label.index(),
-            Action::Left(label) => self.first_left() + label.index(),
-            Action::Idle => self.idle(),
-        })
+    fn actions(&self) -> Actions<Action> {
+        let (n_labels, n_symbols) = (self.symbols.labels().len(), self.symbols.len());
+        Actions::new([1, 1, n_labels, n_symbols, n_symbols, 1])
     }
 }
 
@@ -141,19 +99,6 @@ impl State {
         let is_built = self.d0.is_none_or(|d0| forest.node(d0).kind == Kind::Constituent);
         self.next.index() == forest.n_tokens() && self.top.is_none() && is_built
     }
-
-    /// The stack without s0 and d0, in its order.
-    fn without_pair(&self, forest: &mut Forest) -> Option<CellId> {
-        let split = self.split.expect("a reduction needs an item in S");
-        let mut rest = forest.cell(split).below;
-        if self.n_gaps > 0 {
-            let passed: Vec<NodeId> = forest.chain(self.top).take(self.n_gaps as usize).collect();
-            for &node in passed.iter().rev() {
-                rest = Some(forest.push_cell(node, rest));
-            }
-        }
-        rest
-    }
 }
 
 impl TransitionSystem for SrGap {
@@ -162,29 +107,10 @@ impl TransitionSystem for SrGap {
     const UNARIES: Unaries = Unaries::AboveWords;
 
     fn from_trees<'a>(trees: impl Iterator<Item = &'a BinaryTree>, _options: &SystemOptions) -> Self {
-        let mut sets = SymbolSets::default();
-        trees.for_each(|tree| sets.add(tree));
-        SrGap { symbols: sets.finish() }
+        SrGap { symbols: SymbolSets::of(trees, |_| ()) }
     }
 
-    fn n_actions(&self) -> usize {
-        self.idle() + 1
-    }
-
-    fn label(&self, label: LabelId) -> String {
-        self.symbols.name(label).to_string()
-    }
-
-    fn name(&self, action: ActionId) -> String {
-        match self.action_of(action) {
-            Action::Shift => "SH".to_owned(),
-            Action::Gap => "GAP".to_owned(),
-            Action::Unary(label) => format!("RU-{}", self.symbols.name(label)),
-            Action::Right(label) => format!("RR-{}", self.symbols.name(label)),
-            Action::Left(label) => format!("RL-{}", self.symbols.name(label)),
-            Action::Idle => "IDLE".to_owned(),
-        }
-    }
+    from_tables!(symbols);
 
     fn start(&self, forest: &mut Forest, sentence: &Sentence) -> State {
         forest.start(sentence.tokens.len(), false);
@@ -206,72 +132,46 @@ impl TransitionSystem for SrGap {
     }
 
     fn legal(&self, forest: &Forest, state: &State, out: &mut ActionSet) {
-        out.reset(self.n_actions());
+        let actions = self.actions().clear(out);
         if state.is_complete(forest) {
-            out.insert(self.id_of(Action::Idle));
+            out.insert(actions.id(Action::Idle));
             return;
         }
         let words_left = state.next.index() < forest.n_tokens();
         if words_left && state.last != Last::Gap {
-            out.insert(ActionId::new(SHIFT));
+            out.insert(actions.id(Action::Shift));
         }
         if state.last == Last::Shift {
-            let labels = if forest.n_tokens() == 1 { self.symbols.roots() } else { self.symbols.inner() };
-            out.insert_range(UNARY + labels.start, UNARY + labels.end);
+            actions.allow(Action::Unary, self.symbols.above_words(forest), out);
         }
         let (Some(split), Some(d0)) = (state.split, state.d0) else { return };
         let split = forest.cell(split);
         let (solid_s0, solid_d0) = (is_solid(forest, split.node), is_solid(forest, d0));
         let n_solid_below = state.n_solid_stack - u32::from(solid_s0);
         if split.below.is_some() && (solid_d0 || n_solid_below > 0) {
-            out.insert(ActionId::new(GAP));
+            out.insert(actions.id(Action::Gap));
         }
         let is_last = !words_left && split.below.is_none() && state.n_gaps == 0;
         let labels = if is_last { self.symbols.roots() } else { self.symbols.inner() };
-        let temporaries = self.symbols.temporaries();
         let may_be_temporary = words_left || n_solid_below + state.n_solid_deque > 0;
-        let mut reductions = |labels: std::ops::Range<usize>| {
-            if solid_s0 {
-                out.insert_range(self.first_right() + labels.start, self.first_right() + labels.end);
-            }
-            if solid_d0 {
-                out.insert_range(self.first_left() + labels.start, self.first_left() + labels.end);
-            }
-        };
-        reductions(labels);
-        if may_be_temporary {
-            reductions(temporaries);
-        }
-        if out.is_empty() {
-            // Only without labels seen inside trees. With one, some reduction to it would be legal here.
-            let mut reductions = |first: usize| out.insert_range(first, first + self.symbols.roots().end);
-            if solid_s0 {
-                reductions(self.first_right());
-            }
-            if solid_d0 {
-                reductions(self.first_left());
-            }
-        }
+        let kinds = [(Action::Right as _, solid_s0), (Action::Left as _, solid_d0)];
+        self.symbols.allow_reductions(&actions, kinds, &[labels], may_be_temporary, out);
     }
 
     fn apply(&self, forest: &mut Forest, state: &State, action: ActionId) -> State {
         let past = Some(forest.push_step(action, state.past));
-        let (label, children, head) = match self.action_of(action) {
+        let (label, side) = match self.actions().get(action) {
             Action::Shift => {
-                let mut top = state.top;
-                let mut n_solid_stack = state.n_solid_stack + state.n_solid_deque;
-                if let Some(d0) = state.d0 {
-                    top = Some(forest.push_cell(d0, top));
-                    n_solid_stack += u32::from(is_solid(forest, d0));
-                }
+                let top = stacked(forest, state.d0, state.top);
+                let solid_d0 = u32::from(state.d0.is_some_and(|d0| is_solid(forest, d0)));
                 return State {
                     d0: Some(forest.leaf(state.next)),
                     top,
                     split: top,
                     n_gaps: 0,
-                    n_solid_stack,
+                    n_solid_stack: state.n_solid_stack + state.n_solid_deque + solid_d0,
                     n_solid_deque: 0,
-                    next: TokenIdx::new(state.next.index() + 1),
+                    next: after(state.next),
                     last: Last::Shift,
                     past,
                 };
@@ -291,24 +191,22 @@ impl TransitionSystem for SrGap {
             }
             Action::Idle => return State { past, ..*state },
             Action::Unary(label) => {
-                let d0 = state.d0.expect("RU needs an item in D");
-                let head = forest.node(d0).head;
-                let d0 = forest.push_constituent(self.symbols.kind(label), label, head, &[d0]);
-                return State { d0: Some(d0), last: Last::Other, past, ..*state };
+                let d0 = unary(forest, label, state.d0);
+                return State { d0, last: Last::Other, past, ..*state };
             }
-            Action::Right(label) => (label, state.pair(forest), Side::Right),
-            Action::Left(label) => (label, state.pair(forest), Side::Left),
+            Action::Right(label) => (label, Side::Right),
+            Action::Left(label) => (label, Side::Left),
         };
-        let [s0, d0] = children;
-        let head = forest.node(if head == Side::Left { s0 } else { d0 }).head;
-        let top = state.without_pair(forest);
-        let n_solid_stack = state.n_solid_stack + state.n_solid_deque - u32::from(is_solid(forest, s0));
+        let split = *forest.cell(state.split.expect("a reduction needs an item in S"));
+        let children = [split.node, state.d0.expect("a reduction needs an item in D")];
+        let top = restacked(forest, state.top, state.n_gaps, split.below);
+        let solid_s0 = u32::from(is_solid(forest, split.node));
         State {
-            d0: Some(forest.push_constituent(self.symbols.kind(label), label, head, &children)),
+            d0: Some(self.symbols.join(forest, label, children, side)),
             top,
             split: top,
             n_gaps: 0,
-            n_solid_stack,
+            n_solid_stack: state.n_solid_stack + state.n_solid_deque - solid_s0,
             n_solid_deque: 0,
             last: Last::Other,
             past,
@@ -317,22 +215,16 @@ impl TransitionSystem for SrGap {
     }
 
     fn view(&self, state: &State) -> View {
-        View {
-            stack: state.split,
-            deque_top: state.d0,
-            deque: state.top,
-            n_deque: state.n_gaps,
-            buffer: None,
-            next: state.next,
-            past: state.past,
-        }
+        let view = view(state.d0, state.split, state.next, state.past);
+        View { deque: state.top, n_deque: state.n_gaps, ..view }
     }
 
     fn tree(&self, forest: &Forest, state: &State) -> BinaryTree {
-        self.symbols.tree(forest, state.d0.expect("a final state has a tree"))
+        self.symbols.tree(forest, state.d0)
     }
 
     fn derive(&self, gold: &BinaryTree) -> Result<Vec<ActionId>, Underivable> {
+        let table = self.actions();
         let mut actions = Vec::new();
         for step in gap_moves(gold)? {
             let symbol = |node| self.symbols.of(gold.node(node), node == gold.root());
@@ -340,14 +232,14 @@ impl TransitionSystem for SrGap {
                 Move::Shift => Action::Shift,
                 Move::Unary(node) => Action::Unary(symbol(node)?),
                 Move::Binary { node, skipped, head } => {
-                    actions.extend((0..skipped).map(|_| ActionId::new(GAP)));
+                    actions.extend((0..skipped).map(|_| table.id(Action::Gap)));
                     match head {
                         Side::Left => Action::Left(symbol(node)?),
                         Side::Right => Action::Right(symbol(node)?),
                     }
                 }
             };
-            actions.push(self.id_of(action));
+            actions.push(table.id(action));
         }
         Ok(actions)
     }
@@ -360,14 +252,6 @@ impl TransitionSystem for SrGap {
     /// n unaries, n - 1 reductions and (n - 2) + (n - 3) + .. + 1 gaps.
     fn max_steps(&self, n_tokens: usize) -> usize {
         (n_tokens * n_tokens + 3 * n_tokens) / 2
-    }
-}
-
-impl State {
-    /// The two items of a reduction.
-    fn pair(&self, forest: &Forest) -> [NodeId; 2] {
-        let split = self.split.expect("a reduction needs an item in S");
-        [forest.cell(split).node, self.d0.expect("a reduction needs an item in D")]
     }
 }
 

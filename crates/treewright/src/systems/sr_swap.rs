@@ -15,15 +15,15 @@
 //! an axiom; of two items that are reduced the head alone may be a temporary; a temporary made when no word is left
 //! needs an item below that is not one.
 
-use std::ops::Range;
-
 use serde::{Deserialize, Serialize};
 
 use crate::forest::{Forest, Kind, View};
 use crate::ids::{ActionId, CellId, LabelId, NodeId, StepId, TokenIdx};
 use crate::sentence::Sentence;
 use crate::system::{ActionSet, SystemOptions, TransitionSystem, check_limit};
-use crate::systems::binary::{SymbolSets, Symbols, heads_are_temporary_first, is_solid};
+use crate::systems::actions::{Actions, Argument, Text, actions, from_tables};
+use crate::systems::binary::{SymbolSets, Symbols, is_solid, stacked, unaries_are_above_words, unary, view};
+use crate::systems::labels::after;
 use crate::tree::Underivable;
 use crate::tree::{BinaryKind, BinaryTree, Child, Side, Unaries};
 
@@ -38,26 +38,46 @@ pub struct Swap<const COMPOUND: bool> {
     max_run: u32,
 }
 
-/// The actions, in the order of their ids: SH, IDLE, SWAP (or SWAP-1 ..), RU by label, RR by symbol, RL by symbol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+actions! {
     /// **Legal** while words are left. **Effect** pushes the next word.
-    Shift,
+    Shift = "SH",
     /// **Legal** in a final configuration, to pad a derivation. **Effect** none.
-    Idle,
+    Idle = "IDLE",
     /// **Legal** when the i items below the top are words that stand before all words of the top in the sentence,
     /// and there is an item below them; if compound, not after another swap.
     /// **Effect** puts the i words back on the buffer.
-    Swap(u32),
+    Swap(run: Run) = "SWAP{run}",
     /// **Legal** when the top is a word. X is an axiom if the sentence has one word, else a label seen inside trees.
     /// **Effect** puts X over it.
-    Unary(LabelId),
+    Unary(label: LabelId) = "RU-{label}",
     /// **Legal** when there are two items and the lower one is not a temporary. X is an axiom if no word is left and
     /// there are no other items; elsewhere a label seen inside trees, or a temporary, if words are left or the item
     /// below the two is not one. **Effect** replaces the two by X, whose head is the top's.
-    Right(LabelId),
+    Right(label: LabelId) = "RR-{label}",
     /// **Legal** as RR, but the top must not be a temporary. **Effect** as RR, but the head is the lower one's.
-    Left(LabelId),
+    Left(label: LabelId) = "RL-{label}",
+}
+
+/// How many words one swap puts back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run(pub u32);
+
+impl Argument for Run {
+    #[inline]
+    fn at(index: usize) -> Self {
+        Run(index as u32 + 1)
+    }
+
+    #[inline]
+    fn index(self) -> usize {
+        self.0 as usize - 1
+    }
+}
+
+impl<const COMPOUND: bool> Text<Swap<COMPOUND>> for Run {
+    fn text(self, _system: &Swap<COMPOUND>) -> String {
+        if COMPOUND { format!("-{}", self.0) } else { String::new() }
+    }
 }
 
 /// One configuration.
@@ -72,65 +92,17 @@ pub struct State {
     past: Option<StepId>,
 }
 
-const SHIFT: usize = 0;
-const IDLE: usize = 1;
-const SWAP: usize = 2;
-
 impl<const COMPOUND: bool> Swap<COMPOUND> {
-    /// A system for labels that may stand inside trees, temporaries written `X:`, axioms (labels of roots), and the
-    /// longest run of swaps, which only the compound system has.
-    pub fn with_labels<'a>(
-        labels: impl IntoIterator<Item = &'a str>,
-        temporaries: impl IntoIterator<Item = &'a str>,
-        axioms: impl IntoIterator<Item = &'a str>,
-        max_run: u32,
-    ) -> Self {
-        let max_run = if COMPOUND { max_run } else { 1 };
-        Swap { symbols: Symbols::new(labels, temporaries, axioms), max_run }
+    /// A system for these labels and temporaries, and the longest run of swaps, which only the compound system has.
+    pub fn new(symbols: Symbols, max_run: u32) -> Self {
+        Swap { symbols, max_run: if COMPOUND { max_run } else { 1 } }
     }
 
-    /// The labels and temporaries.
-    pub fn symbols(&self) -> &Symbols {
-        &self.symbols
-    }
-
-    fn first_unary(&self) -> usize {
-        SWAP + self.max_run as usize
-    }
-
-    fn first_right(&self) -> usize {
-        self.first_unary() + self.symbols.labels().len()
-    }
-
-    fn first_left(&self) -> usize {
-        self.first_right() + self.symbols.len()
-    }
-
-    /// The action of this id.
+    /// Its actions.
     #[inline]
-    pub fn action_of(&self, action: ActionId) -> Action {
-        let (id, unary) = (action.index(), self.first_unary());
-        let (right, left) = (self.first_right(), self.first_left());
-        match id {
-            SHIFT => Action::Shift,
-            IDLE => Action::Idle,
-            _ if id < unary => Action::Swap((id - SWAP) as u32 + 1),
-            _ if id < right => Action::Unary(LabelId::new(id - unary)),
-            _ if id < left => Action::Right(LabelId::new(id - right)),
-            _ => Action::Left(LabelId::new(id - left)),
-        }
-    }
-
-    /// The id of an action.
-    pub fn id_of(&self, action: Action) -> ActionId {
-        ActionId::new(match action {
-            Action::Shift => SHIFT,
-            Action::Idle => IDLE,
-            Action::Swap(run) => SWAP + run as usize - 1,
-            Action::Unary(label) => self.first_unary() + label.index(),
-            Action::Right(label) => self.first_right() + label.index(),
-            Action::Left(label) => self.first_left() + label.index(),
-        })
+    pub(super) fn actions(&self) -> Actions<Action> {
+        let (n_labels, n_symbols) = (self.symbols.labels().len(), self.symbols.len());
+        Actions::new([1, 1, self.max_run as usize, n_labels, n_symbols, n_symbols])
     }
 
     fn words_left(forest: &Forest, state: &State) -> bool {
@@ -144,10 +116,8 @@ impl<const COMPOUND: bool> TransitionSystem for Swap<COMPOUND> {
     const UNARIES: Unaries = Unaries::AboveWords;
 
     fn from_trees<'a>(trees: impl Iterator<Item = &'a BinaryTree>, _options: &SystemOptions) -> Self {
-        let mut sets = SymbolSets::default();
         let mut max_run = u32::from(!COMPOUND);
-        for tree in trees {
-            sets.add(tree);
+        let symbols = SymbolSets::of(trees, |tree| {
             if COMPOUND {
                 for step in swap_moves(tree).unwrap_or_default() {
                     if let Move::Swap(run) = step {
@@ -155,29 +125,11 @@ impl<const COMPOUND: bool> TransitionSystem for Swap<COMPOUND> {
                     }
                 }
             }
-        }
-        Swap { symbols: sets.finish(), max_run }
+        });
+        Swap { symbols, max_run }
     }
 
-    fn n_actions(&self) -> usize {
-        self.first_left() + self.symbols.len()
-    }
-
-    fn label(&self, label: LabelId) -> String {
-        self.symbols.name(label).to_string()
-    }
-
-    fn name(&self, action: ActionId) -> String {
-        match self.action_of(action) {
-            Action::Shift => "SH".to_owned(),
-            Action::Idle => "IDLE".to_owned(),
-            Action::Swap(run) if COMPOUND => format!("SWAP-{run}"),
-            Action::Swap(_) => "SWAP".to_owned(),
-            Action::Unary(label) => format!("RU-{}", self.symbols.name(label)),
-            Action::Right(label) => format!("RR-{}", self.symbols.name(label)),
-            Action::Left(label) => format!("RL-{}", self.symbols.name(label)),
-        }
-    }
+    from_tables!(symbols);
 
     fn start(&self, forest: &mut Forest, sentence: &Sentence) -> State {
         forest.start(sentence.tokens.len(), false);
@@ -191,72 +143,53 @@ impl<const COMPOUND: bool> TransitionSystem for Swap<COMPOUND> {
     }
 
     fn legal(&self, forest: &Forest, state: &State, out: &mut ActionSet) {
-        out.reset(self.n_actions());
+        let actions = self.actions().clear(out);
         if self.is_final(forest, state) {
-            out.insert(ActionId::new(IDLE));
+            out.insert(actions.id(Action::Idle));
             return;
         }
         let words_left = Self::words_left(forest, state);
         if words_left {
-            out.insert(ActionId::new(SHIFT));
+            out.insert(actions.id(Action::Shift));
         }
         let Some(top) = state.top else { return };
         if forest.node(top).kind == Kind::Word {
-            let labels = if forest.n_tokens() == 1 { self.symbols.roots() } else { self.symbols.inner() };
-            out.insert_range(self.first_unary() + labels.start, self.first_unary() + labels.end);
+            actions.allow(Action::Unary, self.symbols.above_words(forest), out);
         }
         let Some(rest) = state.rest.map(|rest| *forest.cell(rest)) else { return };
         if !(COMPOUND && state.after_swap) {
             let mut at = rest;
-            for run in 0..self.max_run as usize {
+            for run in 1..=self.max_run {
                 let node = forest.node(at.node);
                 let may_go = node.kind == Kind::Word && node.head < forest.node(top).left;
                 let Some(below) = at.below.filter(|_| may_go) else { break };
-                out.insert(ActionId::new(SWAP + run));
+                out.insert(actions.id(Action::Swap(Run(run))));
                 at = *forest.cell(below);
             }
         }
         let (solid_top, solid_s0) = (is_solid(forest, top), is_solid(forest, rest.node));
-        let mut reductions = |labels: Range<usize>| {
-            if solid_s0 {
-                out.insert_range(self.first_right() + labels.start, self.first_right() + labels.end);
-            }
-            if solid_top {
-                out.insert_range(self.first_left() + labels.start, self.first_left() + labels.end);
-            }
-        };
         let is_last = !words_left && rest.below.is_none();
-        reductions(if is_last { self.symbols.roots() } else { self.symbols.inner() });
-        if words_left || rest.below.is_some_and(|below| is_solid(forest, forest.cell(below).node)) {
-            reductions(self.symbols.temporaries());
-        }
-        if out.is_empty() {
-            // No label was seen inside trees: axioms stand in for them where nothing else is legal.
-            for (first, is_free) in [(self.first_right(), solid_s0), (self.first_left(), solid_top)] {
-                if is_free {
-                    out.insert_range(first, first + self.symbols.roots().end);
-                }
-            }
-        }
+        let labels = if is_last { self.symbols.roots() } else { self.symbols.inner() };
+        let may_be_temporary =
+            words_left || rest.below.is_some_and(|below| is_solid(forest, forest.cell(below).node));
+        let kinds = [(Action::Right as _, solid_s0), (Action::Left as _, solid_top)];
+        self.symbols.allow_reductions(&actions, kinds, &[labels], may_be_temporary, out);
     }
 
     fn apply(&self, forest: &mut Forest, state: &State, action: ActionId) -> State {
         let past = Some(forest.push_step(action, state.past));
         let state = State { past, after_swap: false, ..*state };
-        let (label, side) = match self.action_of(action) {
+        let (label, side) = match self.actions().get(action) {
             Action::Shift => {
-                let rest = match state.top {
-                    Some(top) => Some(forest.push_cell(top, state.rest)),
-                    None => state.rest,
-                };
+                let rest = stacked(forest, state.top, state.rest);
                 let (word, buffer, next) = match state.buffer.map(|cell| *forest.cell(cell)) {
                     Some(front) => (front.node, front.below, state.next),
-                    None => (forest.leaf(state.next), None, TokenIdx::new(state.next.index() + 1)),
+                    None => (forest.leaf(state.next), None, after(state.next)),
                 };
                 return State { top: Some(word), rest, buffer, next, ..state };
             }
             Action::Idle => return state,
-            Action::Swap(run) => {
+            Action::Swap(Run(run)) => {
                 let (mut rest, mut buffer) = (state.rest, state.buffer);
                 for _ in 0..run {
                     let cell = *forest.cell(rest.expect("SWAP needs an item below the top"));
@@ -265,58 +198,45 @@ impl<const COMPOUND: bool> TransitionSystem for Swap<COMPOUND> {
                 }
                 return State { rest, buffer, after_swap: true, ..state };
             }
-            Action::Unary(label) => {
-                let top = state.top.expect("RU needs an item");
-                let head = forest.node(top).head;
-                let top = forest.push_constituent(Kind::Constituent, label, head, &[top]);
-                return State { top: Some(top), ..state };
-            }
+            Action::Unary(label) => return State { top: unary(forest, label, state.top), ..state },
             Action::Right(label) => (label, Side::Right),
             Action::Left(label) => (label, Side::Left),
         };
         let rest = *forest.cell(state.rest.expect("a reduction needs two items"));
         let children = [rest.node, state.top.expect("a reduction needs two items")];
-        let head = forest.node(children[usize::from(side == Side::Right)]).head;
-        let top = forest.push_constituent(self.symbols.kind(label), label, head, &children);
-        State { top: Some(top), rest: rest.below, ..state }
+        let top = Some(self.symbols.join(forest, label, children, side));
+        State { top, rest: rest.below, ..state }
     }
 
     fn view(&self, state: &State) -> View {
-        View {
-            stack: state.rest,
-            deque_top: state.top,
-            deque: None,
-            n_deque: 0,
-            buffer: state.buffer,
-            next: state.next,
-            past: state.past,
-        }
+        View { buffer: state.buffer, ..view(state.top, state.rest, state.next, state.past) }
     }
 
     fn tree(&self, forest: &Forest, state: &State) -> BinaryTree {
-        self.symbols.tree(forest, state.top.expect("a final state has a tree"))
+        self.symbols.tree(forest, state.top)
     }
 
     fn derive(&self, gold: &BinaryTree) -> Result<Vec<ActionId>, Underivable> {
+        let table = self.actions();
         let mut actions = Vec::new();
         for step in swap_moves(gold)? {
             let symbol = |node| self.symbols.of(gold.node(node), node == gold.root());
             let action = match step {
                 Move::Shift => Action::Shift,
                 Move::Swap(run) if !COMPOUND => {
-                    actions.extend((0..run).map(|_| ActionId::new(SWAP)));
+                    actions.extend((0..run).map(|_| table.id(Action::Swap(Run(1)))));
                     continue;
                 }
                 Move::Swap(run) if run > self.max_run => {
                     let why = format!("it needs {run} swaps in a row, more than {}", self.max_run);
                     return Err(Underivable(why));
                 }
-                Move::Swap(run) => Action::Swap(run),
+                Move::Swap(run) => Action::Swap(Run(run)),
                 Move::Unary(node) => Action::Unary(symbol(node)?),
                 Move::Binary(node, Side::Left) => Action::Left(symbol(node)?),
                 Move::Binary(node, Side::Right) => Action::Right(symbol(node)?),
             };
-            actions.push(self.id_of(action));
+            actions.push(table.id(action));
         }
         Ok(actions)
     }
@@ -348,16 +268,7 @@ enum Move {
 
 /// The derivation of a tree, linear in its length.
 fn swap_moves(tree: &BinaryTree) -> Result<Vec<Move>, Underivable> {
-    for (_, node) in tree.nodes() {
-        heads_are_temporary_first(tree, node)?;
-        if let BinaryKind::Unary(Child::Node(child)) = node.kind {
-            let below = &tree.node(child).label;
-            return Err(Underivable(format!(
-                "{} has the one child {below}, which is not a word",
-                node.label
-            )));
-        }
-    }
+    unaries_are_above_words(tree)?;
     let n = tree.n_tokens();
     let (parents, token_parents) = (tree.parents(), tree.token_parents());
     // The words that are not yet in their place, as a list in the order of the sentence: after[i] follows word i - 1.
@@ -406,63 +317,52 @@ fn swap_moves(tree: &BinaryTree) -> Result<Vec<Move>, Underivable> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::laws;
-    use crate::rng::Rng;
-    use crate::systems::binary::samples::{SMALL, Shape, every_tree, random_tree};
+    use crate::laws::{self, Walks};
+    use crate::systems::binary::samples::{
+        SMALL, Shape, check_names, every_tree, every_tree_up_to, flat_symbols, random_trees, small_symbols,
+        with_own_system,
+    };
 
     fn small() -> SrSwap {
-        SrSwap::with_labels(["A"], ["X:"], ["ROOT"], 1)
+        SrSwap::new(small_symbols(), 1)
     }
 
-    #[test]
-    fn every_small_tree_is_derived_and_every_walk_ends_in_time() {
-        let system = small();
-        for n in 1..=4 {
-            every_tree(n, SMALL).iter().for_each(|tree| laws::derivation_rebuilds(&system, tree, n));
+    struct Examples;
+
+    impl laws::Fixture for Examples {
+        type System = SrSwap;
+
+        fn golds() -> Vec<(SrSwap, Vec<BinaryTree>)> {
+            vec![(small(), every_tree_up_to(4, SMALL)), with_own_system(random_trees())]
         }
-        for n in 1..=3 {
-            let mut longest = 0;
-            laws::every_walk(&system, n, |_, _, walk| {
-                longest = longest.max(walk.len());
-                true
-            });
-            assert_eq!(longest, system.max_steps(n), "the bound is met");
+
+        fn random_walks() -> Vec<Walks<SrSwap>> {
+            vec![
+                Walks::random(with_own_system(random_trees()).0, 1..=10, 60, false),
+                Walks::random(SrSwap::new(flat_symbols(), 1), 1..=9, 100, false),
+            ]
+        }
+
+        fn every_walk() -> Vec<Walks<SrSwap>> {
+            vec![Walks::every(small(), 1..=3, false)]
         }
     }
+
+    laws::suite!(Examples);
 
     #[test]
     fn the_longest_derivation_of_a_tree_is_that_of_the_appendix() {
         let shape = Shape { above_words: 0, inner: &["A"], temporary: false, ..SMALL };
         for n in 2..=5 {
             let trees = every_tree(n, shape);
-            let longest = trees.iter().map(|tree| small().derive(tree).unwrap().len()).max();
-            assert_eq!(longest, Some(n * n - n + 1));
-            assert_eq!(trees.iter().map(|tree| small().derive(tree).unwrap().len()).min(), Some(2 * n - 1));
+            let lengths: Vec<usize> = trees.iter().map(|tree| small().derive(tree).unwrap().len()).collect();
+            assert_eq!(lengths.iter().max(), Some(&(n * n - n + 1)));
+            assert_eq!(lengths.iter().min(), Some(&(2 * n - 1)));
         }
     }
 
     #[test]
-    fn random_walks_and_trees_obey_the_laws() {
-        let shape = Shape { inner: &["A", "B", "ROOT"], ..SMALL };
-        let mut rng = Rng::new(3);
-        let trees: Vec<BinaryTree> = (1..=60).map(|i| random_tree(&mut rng, i % 12 + 1, shape)).collect();
-        let system = SrSwap::from_trees(trees.iter(), &SystemOptions::default());
-        trees.iter().for_each(|tree| laws::derivation_rebuilds(&system, tree, tree.n_tokens()));
-        for n in 1..=10 {
-            laws::random_walks(&system, n, 60, n as u64, false, |tree| assert_eq!(tree.n_tokens(), n));
-        }
-        let flat = SrSwap::with_labels([], ["S:"], ["S"], 1);
-        (1..=9).for_each(|n| laws::random_walks(&flat, n, 100, 4, false, |_| {}));
-    }
-
-    #[test]
-    fn a_system_survives_serde_and_its_actions_their_names() {
-        let system = small();
-        let text = serde_json::to_string(&system).unwrap();
-        assert_eq!(serde_json::from_str::<SrSwap>(&text).unwrap(), system);
-        let ids: Vec<ActionId> = (0..system.n_actions()).map(ActionId::new).collect();
-        let names = "SH IDLE SWAP RU-ROOT RU-A RR-ROOT RR-A RR-X: RL-ROOT RL-A RL-X:";
-        assert_eq!(laws::names(&system, &ids), names);
-        ids.iter().for_each(|&id| assert_eq!(system.id_of(system.action_of(id)), id));
+    fn the_names_of_its_actions() {
+        check_names(&small(), "SH IDLE SWAP RU-ROOT RU-A RR-ROOT RR-A RR-X: RL-ROOT RL-A RL-X:");
     }
 }

@@ -7,10 +7,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::forest::{Forest, Kind, View};
+use crate::forest::{Forest, View};
 use crate::ids::{ActionId, CellId, LabelId, StepId, TokenIdx};
 use crate::sentence::Sentence;
 use crate::system::{ActionSet, SystemOptions, TransitionSystem, check_limit};
+use crate::systems::actions::{Actions, actions, from_tables};
 use crate::systems::labels::{self, Labels, Places, SeenLabels};
 use crate::tree::Underivable;
 use crate::tree::{Child, ConstituentTree};
@@ -22,7 +23,7 @@ pub use oracle::DynamicOracle;
 /// The top-down system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TopDown {
-    labels: Labels,
+    pub(super) labels: Labels,
     #[serde(default)]
     places: Places,
     /// How many non-terminals may be opened in a row; `None` is no limit.
@@ -41,20 +42,18 @@ pub struct State {
     past: Option<StepId>,
 }
 
-/// The transitions, in the order of their ids.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+actions! {
     /// **Legal** while words remain and something is open. **Effect** pushes b0. **Cost** gold constituents that
     /// start at b0 and were not opened.
-    Shift,
+    Shift = "SH",
     /// **Legal** while words remain and the limit allows it; the first label is one seen at roots, the others were seen
     /// inside trees. **Effect** pushes the opening of a constituent that starts at b0. **Cost** 1 if no gold constituent with this label starts there; more if it must end where
     /// another one should.
-    Open(LabelId),
+    Open(label: LabelId) = "NT-{label}",
     /// **Legal** when the top is not an opening, and something else is open or no words remain. **Effect** closes
     /// the topmost opening over everything above it. **Cost** the constituent, if it is not gold, and the gold ones
     /// it stands in the way of.
-    Reduce,
+    Reduce = "RE",
 }
 
 impl TopDown {
@@ -64,42 +63,20 @@ impl TopDown {
         TopDown { labels, places: Places::default(), max_openings: max_openings.map(|max| max.max(1)) }
     }
 
-    /// Its labels.
-    pub fn labels(&self) -> &Labels {
-        &self.labels
-    }
-
     /// Refuses trees that the system cannot build, but for unknown labels.
     fn check(&self, gold: &ConstituentTree) -> Result<(), Underivable> {
-        labels::continuous(gold)?;
         self.places.check(&self.labels, gold)?;
         let run = longest_run(gold);
-        match self.max_openings {
-            Some(max) if run > max => {
-                Err(Underivable(format!("{run} constituents start at one word; the limit is {max}")))
-            }
-            _ => Ok(()),
+        if let Some(max) = self.max_openings.filter(|&max| run > max) {
+            return Err(Underivable(format!("{run} constituents start at one word; the limit is {max}")));
         }
+        Ok(())
     }
 
-    /// What an id stands for.
+    /// Its actions.
     #[inline]
-    pub fn decode(&self, action: ActionId) -> Action {
-        match action.index() {
-            0 => Action::Shift,
-            i if i <= self.labels.len() => Action::Open(LabelId::new(i - 1)),
-            _ => Action::Reduce,
-        }
-    }
-
-    /// The id of an action.
-    #[inline]
-    pub fn encode(&self, action: Action) -> ActionId {
-        ActionId::new(match action {
-            Action::Shift => 0,
-            Action::Open(label) => label.index() + 1,
-            Action::Reduce => self.labels.len() + 1,
-        })
+    pub(super) fn actions(&self) -> Actions<Action> {
+        Actions::new([1, self.labels.len(), 1])
     }
 }
 
@@ -108,40 +85,11 @@ impl TransitionSystem for TopDown {
     type State = State;
 
     fn from_trees<'a>(trees: impl Iterator<Item = &'a ConstituentTree>, _options: &SystemOptions) -> Self {
-        let mut seen = SeenLabels::default();
-        let mut max_openings = 1;
-        for tree in trees {
-            seen.add(tree);
-            max_openings = longest_run(tree).max(max_openings);
-        }
-        let (labels, places) = seen.finish();
-        TopDown { labels, places, max_openings: Some(max_openings) }
+        let (labels, places, max_openings) = SeenLabels::of(trees, longest_run);
+        TopDown { labels, places, max_openings }
     }
 
-    fn n_actions(&self) -> usize {
-        self.labels.len() + 2
-    }
-
-    fn label(&self, label: LabelId) -> String {
-        self.labels.name(label).to_owned()
-    }
-
-    fn name(&self, action: ActionId) -> String {
-        match self.decode(action) {
-            Action::Shift => "SH".to_owned(),
-            Action::Open(label) => format!("NT-{}", self.labels.name(label)),
-            Action::Reduce => "RE".to_owned(),
-        }
-    }
-
-    fn action(&self, name: &str) -> Option<ActionId> {
-        let action = match name {
-            "SH" => Action::Shift,
-            "RE" => Action::Reduce,
-            _ => Action::Open(self.labels.get(name.strip_prefix("NT-")?)?),
-        };
-        Some(self.encode(action))
-    }
+    from_tables!(labels);
 
     fn start(&self, forest: &mut Forest, sentence: &Sentence) -> State {
         forest.start(sentence.len(), false);
@@ -153,33 +101,33 @@ impl TransitionSystem for TopDown {
     }
 
     fn legal(&self, forest: &Forest, state: &State, out: &mut ActionSet) {
-        out.reset(self.n_actions());
+        let actions = self.actions().clear(out);
         if self.is_final(forest, state) {
             return;
         }
         let words_left = state.next.index() < forest.n_tokens();
         if words_left && state.n_open > 0 {
-            out.insert(self.encode(Action::Shift));
+            out.insert(actions.id(Action::Shift));
         }
         if words_left && self.max_openings.is_none_or(|max| state.n_fresh < max) {
             let n_labels = self.labels.len();
             let labels =
                 if state.n_open == 0 { self.places.roots(n_labels) } else { self.places.inner(n_labels) };
-            out.insert_range(1 + labels.start, 1 + labels.end);
+            actions.allow(Action::Open, labels, out);
         }
         // Closing the last opening finishes, so nothing may be left over.
         if state.n_open > 0 && state.n_fresh == 0 && (state.n_open > 1 || !words_left) {
-            out.insert(self.encode(Action::Reduce));
+            out.insert(actions.id(Action::Reduce));
         }
     }
 
     fn apply(&self, forest: &mut Forest, state: &State, action: ActionId) -> State {
         let past = Some(forest.push_step(action, state.past));
-        match self.decode(action) {
+        match self.actions().get(action) {
             Action::Shift => {
                 let word = forest.leaf(state.next);
                 let stack = Some(forest.push_cell(word, state.stack));
-                State { stack, next: labels::behind(state.next), n_fresh: 0, past, ..*state }
+                State { stack, next: labels::after(state.next), n_fresh: 0, past, ..*state }
             }
             Action::Open(label) => {
                 let opening = forest.push_opening(label, state.next, state.next);
@@ -187,47 +135,30 @@ impl TransitionSystem for TopDown {
                 State { stack, n_open: state.n_open + 1, n_fresh: state.n_fresh + 1, past, ..*state }
             }
             Action::Reduce => {
-                let (mut at, mut count) = (state.stack, 0);
-                let opening = loop {
-                    let cell = *forest.cell(at.expect("RE is legal only above an opening"));
-                    at = cell.below;
-                    if forest.node(cell.node).kind == Kind::Opening {
-                        break cell.node;
-                    }
-                    count += 1;
-                };
-                let label = forest.node(opening).label.expect("an opening has a label");
+                let (label, count, below) = labels::topmost_opening(forest, state.stack);
                 let node = forest.push_reduction(label, None, state.stack, count);
-                let stack = Some(forest.push_cell(node, at));
+                let stack = Some(forest.push_cell(node, below));
                 State { stack, n_open: state.n_open - 1, n_fresh: 0, past, ..*state }
             }
         }
     }
 
     fn view(&self, state: &State) -> View {
-        View {
-            stack: state.stack,
-            deque_top: None,
-            deque: None,
-            n_deque: 0,
-            buffer: None,
-            next: state.next,
-            past: state.past,
-        }
+        labels::view(state.stack, state.next, state.past)
     }
 
     fn tree(&self, forest: &Forest, state: &State) -> ConstituentTree {
-        let top = state.stack.expect("a final state has one constituent");
-        self.labels.tree(forest, forest.cell(top).node)
+        self.labels.tree(forest, state.stack)
     }
 
     fn derive(&self, gold: &ConstituentTree) -> Result<Vec<ActionId>, Underivable> {
         self.check(gold)?;
+        let table = self.actions();
         let mut actions = Vec::with_capacity(gold.n_tokens() + 2 * gold.n_nodes());
         // `None` stands for the end of the constituent that was opened last.
         let mut todo = vec![Some(Child::Node(gold.root()))];
         while let Some(item) = todo.pop() {
-            actions.push(self.encode(match item {
+            actions.push(table.id(match item {
                 Some(Child::Token(_)) => Action::Shift,
                 Some(Child::Node(node)) => {
                     todo.push(None);

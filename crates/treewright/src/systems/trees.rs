@@ -1,4 +1,7 @@
-//! (Tests only) small continuous constituent trees: from text, at random, and all of them.
+//! (Tests only) small continuous constituent trees: from text, at random, and all of them; and what the systems with
+//! openings, top-down and in-order, are tried on.
+
+use std::marker::PhantomData;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -6,10 +9,11 @@ use crate::forest::{Forest, Kind};
 use crate::ids::{LabelId, TokenIdx};
 use crate::laws;
 use crate::oracle::Oracle;
+use crate::registry::Registered;
 use crate::rng::Rng;
-use crate::system::{ActionSet, TransitionSystem};
-use crate::systems::Labels;
+use crate::system::{ActionSet, SystemOptions, TransitionSystem};
 use crate::systems::gold;
+use crate::systems::paper::{OpeningSystem, PaperOracle};
 use crate::tree::{Child, ConstituentTree, TreeBuilder};
 
 /// The tree of a bracketing whose leaves are bare words, such as `(A (B w0) w1)`.
@@ -39,7 +43,7 @@ pub fn tree(text: &str) -> ConstituentTree {
 }
 
 /// The labels that the trees below use.
-pub const LABELS: [&str; 2] = ["A", "B"];
+const LABELS: [&str; 2] = ["A", "B"];
 
 /// A random tree over `n` words with unary chains of up to `max_unary`.
 pub fn random(rng: &mut Rng, n: usize, max_unary: usize) -> ConstituentTree {
@@ -52,7 +56,7 @@ pub fn random(rng: &mut Rng, n: usize, max_unary: usize) -> ConstituentTree {
 }
 
 /// A random tree without unaries, below a root whose label stands nowhere else.
-pub fn random_below_root(rng: &mut Rng, n: usize) -> ConstituentTree {
+fn random_below_root(rng: &mut Rng, n: usize) -> ConstituentTree {
     let mut text = String::from("(R ");
     write_random(rng, 0, n, 0, &mut text);
     tree(&(text + ")"))
@@ -87,7 +91,7 @@ fn write_random(rng: &mut Rng, left: usize, right: usize, max_unary: usize, out:
 }
 
 /// Every tree over `n` words with the two labels and unary chains of up to `max_unary`.
-pub fn all(n: usize, max_unary: usize) -> Vec<ConstituentTree> {
+fn all(n: usize, max_unary: usize) -> Vec<ConstituentTree> {
     let mut texts = all_items(0, n, max_unary);
     texts.retain(|text| text.starts_with('('));
     texts.iter().map(|text| tree(text)).collect()
@@ -131,7 +135,7 @@ fn all_sequences(left: usize, right: usize, max_unary: usize, at_least: usize) -
 }
 
 /// The size of the multiset symmetric difference between the constituents of two trees.
-pub fn loss(a: &ConstituentTree, b: &ConstituentTree) -> u32 {
+fn loss(a: &ConstituentTree, b: &ConstituentTree) -> u32 {
     let sorted = |tree: &ConstituentTree| {
         let mut spans: Vec<_> =
             tree.nodes().map(|(_, node)| (node.span().start, node.span().end, node.label.clone())).collect();
@@ -159,31 +163,25 @@ fn difference<T: Ord>(a: &[T], b: &[T]) -> u32 {
 /// Constituents that end before b0 are settled, so the memo need not know them: the key is the stack's openings and
 /// items by start, what was built up to b0, and the state's flags. That makes many more configurations searchable
 /// than `laws::Exhaustive`, which looks at finished trees only, and is checked against it.
-pub struct Search<'a, S: TransitionSystem> {
+struct Search<'a, S: TransitionSystem> {
     system: &'a S,
     /// Gold constituents by end, as (start, label), sorted.
     gold: Vec<Vec<(u32, LabelId)>>,
-    flags: &'a dyn Fn(&S::State) -> [u32; 3],
     memo: FxHashMap<Vec<u32>, u32>,
 }
 
-impl<'a, S: TransitionSystem<Tree = ConstituentTree>> Search<'a, S> {
-    pub fn new(
-        system: &'a S,
-        labels: &Labels,
-        gold: &ConstituentTree,
-        flags: &'a dyn Fn(&S::State) -> [u32; 3],
-    ) -> Self {
+impl<'a, S: BracketFixture> Search<'a, S> {
+    fn new(system: &'a S, gold: &ConstituentTree) -> Self {
         let mut by_end = vec![Vec::new(); gold.n_tokens() + 1];
-        for g in gold::constituents(labels, gold).expect("known labels") {
+        for g in gold::constituents(system.label_table(), gold).expect("known labels") {
             by_end[g.right as usize].push((g.left, g.label));
         }
         by_end.iter_mut().for_each(|list| list.sort_unstable());
-        Search { system, gold: by_end, flags, memo: FxHashMap::default() }
+        Search { system, gold: by_end, memo: FxHashMap::default() }
     }
 
     /// The loss of a configuration.
-    pub fn loss(&mut self, forest: &mut Forest, state: &S::State) -> u32 {
+    fn loss(&mut self, forest: &mut Forest, state: &S::State) -> u32 {
         let (settled, here) = self.settled(forest, state);
         settled + self.to_go(forest, state, &here)
     }
@@ -209,7 +207,7 @@ impl<'a, S: TransitionSystem<Tree = ConstituentTree>> Search<'a, S> {
     fn key(&self, forest: &Forest, state: &S::State, here: &[(u32, LabelId)]) -> Vec<u32> {
         let view = self.system.view(state);
         let mut key = vec![view.next.index() as u32];
-        key.extend((self.flags)(state));
+        key.extend(S::flags(state));
         for id in forest.chain(view.stack) {
             let node = forest.node(id);
             key.extend([node.kind as u32, node.left.index() as u32]);
@@ -257,35 +255,34 @@ impl<'a, S: TransitionSystem<Tree = ConstituentTree>> Search<'a, S> {
     }
 }
 
-/// Law 6 by [`Search`]: in every configuration that `visit` lets in, the oracle's loss is the exhaustive one, the loss
-/// after each legal action too, and the optimal actions are exactly those of cost 0. Configurations with the same
-/// future and the same settled loss are checked once. Returns how many were checked.
+/// Law 6 by [`Search`] in every configuration that has room below the limit; beyond the others the search goes on only
+/// where `passes_on` says so. Configurations with the same future and the same settled loss are checked once. Returns
+/// how many were checked.
 #[track_caller]
-pub fn oracle_is_exact<S, O>(
+fn oracle_is_exact<S: BracketFixture>(
     system: &S,
-    labels: &Labels,
     gold: &ConstituentTree,
-    flags: &dyn Fn(&S::State) -> [u32; 3],
-    visit: impl Fn(&S::State) -> bool,
-) -> usize
-where
-    S: TransitionSystem<Tree = ConstituentTree>,
-    O: Oracle<S>,
-{
-    let mut search = Search::new(system, labels, gold, flags);
-    let mut seen = FxHashSet::default();
+    margin: u32,
+    passes_on: bool,
+) -> usize {
+    let mut search = Search::new(system, gold);
+    let (mut seen, mut checked) = (FxHashSet::default(), 0);
     let mut forest = Forest::new();
     let start = system.start(&mut forest, &laws::sentence(gold.n_tokens()));
-    let oracle = O::for_gold(system, gold).expect("a derivable tree");
-    let mut todo = vec![(start, oracle)];
+    let mut todo = vec![(start, S::Dynamic::for_gold(system, gold).expect("a derivable tree"))];
     while let Some((state, mut oracle)) = todo.pop() {
         let (settled, here) = search.settled(&forest, &state);
         let mut key = search.key(&forest, &state, &here);
         key.push(settled);
-        if !visit(&state) || !seen.insert(key) {
+        let has_room = S::has_room(&state, margin);
+        if !(has_room || passes_on) || !seen.insert(key) {
             continue;
         }
-        check_state(system, &mut search, &mut forest, &state, &mut oracle);
+        if has_room {
+            checked += 1;
+            let mut loss = |forest: &mut Forest, state: &S::State| search.loss(forest, state);
+            laws::oracle_agrees(system, &mut oracle, &mut forest, &state, &mut loss);
+        }
         let mut legal = ActionSet::default();
         system.legal(&forest, &state, &mut legal);
         for action in legal.iter() {
@@ -294,68 +291,32 @@ where
             todo.push((system.apply(&mut forest, &state, action), after));
         }
     }
-    seen.len()
+    checked
 }
 
-/// One configuration of the above.
+/// Law 6 by [`Search`] in those configurations of a random walk that `visit` lets in; returns how many there were.
 #[track_caller]
-pub fn check_state<S, O>(
-    system: &S,
-    search: &mut Search<'_, S>,
-    forest: &mut Forest,
-    state: &S::State,
-    oracle: &mut O,
-) where
-    S: TransitionSystem<Tree = ConstituentTree>,
-    O: Oracle<S>,
-{
-    let truth = search.loss(forest, state);
-    let so_far = |forest: &Forest| laws::names(system, &forest.history(system.view(state).past));
-    assert_eq!(
-        oracle.loss(system, forest, state),
-        Some(truth),
-        "loss after [{}] for {:?}",
-        so_far(forest),
-        search.gold
-    );
-    let (mut legal, mut optimal) = (ActionSet::default(), ActionSet::default());
-    system.legal(forest, state, &mut legal);
-    oracle.optimal(system, forest, state, &legal, &mut optimal);
-    for action in legal.iter() {
-        let next = system.apply(forest, state, action);
-        let after = search.loss(forest, &next);
-        let name = system.name(action);
-        let told = oracle.loss_after(system, forest, state, action);
-        assert_eq!(told, Some(after), "[{}] {name} for {:?}", so_far(forest), search.gold);
-        assert_eq!(
-            optimal.contains(action),
-            after == truth,
-            "is {name} optimal after [{}] for {:?}?",
-            so_far(forest),
-            search.gold
-        );
-    }
-}
-
-/// Walks at random to the end, with an oracle at hand in every configuration.
-pub fn random_walk<S, O>(
+fn oracle_is_exact_on_a_walk<S: BracketFixture>(
     system: &S,
     gold: &ConstituentTree,
     rng: &mut Rng,
-    mut visit: impl FnMut(&mut Forest, &S::State, &mut O),
-) where
-    S: TransitionSystem<Tree = ConstituentTree>,
-    O: Oracle<S>,
-{
+    visit: impl Fn(&S::State) -> bool,
+) -> usize {
+    let mut search = Search::new(system, gold);
     let mut forest = Forest::new();
     let mut state = system.start(&mut forest, &laws::sentence(gold.n_tokens()));
-    let mut oracle = O::for_gold(system, gold).expect("a derivable tree");
+    let mut oracle = S::Dynamic::for_gold(system, gold).expect("a derivable tree");
     let mut legal = ActionSet::default();
+    let mut checked = 0;
     loop {
-        visit(&mut forest, &state, &mut oracle);
+        if visit(&state) {
+            checked += 1;
+            let mut loss = |forest: &mut Forest, state: &S::State| search.loss(forest, state);
+            laws::oracle_agrees(system, &mut oracle, &mut forest, &state, &mut loss);
+        }
         system.legal(&forest, &state, &mut legal);
         if legal.is_empty() {
-            return;
+            return checked;
         }
         // Half of the time a gold-like action, so that the walks do not drown in openings.
         let action = if rng.below(2) == 0 {
@@ -370,8 +331,217 @@ pub fn random_walk<S, O>(
     }
 }
 
+/// What the law suite asks of a system with openings.
+///
+/// Its oracle is exact as long as the limit on what may be opened cannot bind: the limits here are those of a gold tree
+/// and a margin, and only configurations with room left are looked at.
+pub trait BracketFixture: OpeningSystem + Registered + Clone {
+    /// How much larger than a gold tree's own the limit is: for small trees, for larger ones, and where labels keep to
+    /// their places. A low one makes the search short; with a margin of 1 it must pass on beyond configurations without
+    /// room, or it would end where it starts.
+    const MARGINS: [u32; 3];
+    /// How many random walks are looked at near their ends; and where labels keep to their places.
+    const N_WALKS: [usize; 2];
+    /// How many configurations are looked at, at least: of small trees, larger trees, near the end of random walks, by
+    /// the search over finished trees, where labels keep to their places, and there near the end of random walks.
+    const CHECKED: [usize; 6];
+
+    /// The system with this limit.
+    fn with_limit(&self, limit: Option<u32>) -> Self;
+
+    /// The limit that a gold tree needs, as far as the oracle sees.
+    fn needed(gold: &ConstituentTree) -> u32;
+
+    /// Is there room below a limit that leaves this margin, even after one more step?
+    fn has_room(state: &Self::State, margin: u32) -> bool;
+
+    /// What a state holds beside its view.
+    fn flags(state: &Self::State) -> [u32; 3];
+
+    /// Is so little left to do that exhaustive search is quick?
+    fn is_near_end(state: &Self::State, n: usize) -> bool;
+
+    /// Is the search quick enough for this gold tree, from the start on?
+    fn is_quick(gold: &ConstituentTree) -> bool;
+
+    /// Is it near the end?
+    fn is_quick_near_end(_gold: &ConstituentTree) -> bool {
+        true
+    }
+
+    /// Is it where labels keep to their places?
+    fn is_quick_with_roots(_gold: &ConstituentTree) -> bool {
+        true
+    }
+}
+
+/// The examples of a system with openings.
+pub struct Brackets<S>(PhantomData<S>);
+
+/// A system for these trees.
+fn system_of<'a, S: BracketFixture>(trees: impl IntoIterator<Item = &'a ConstituentTree>) -> S {
+    S::from_trees(trees.into_iter(), &SystemOptions::default())
+}
+
+/// A system with the two labels, which may stand anywhere.
+pub fn anywhere<S: BracketFixture>(limit: Option<u32>) -> S {
+    system_of::<S>(&[tree("(A (A w0) (B w1))"), tree("(B w0)")]).with_limit(limit)
+}
+
+impl<S: BracketFixture> laws::Fixture for Brackets<S> {
+    type System = S;
+
+    fn golds() -> Vec<(S, Vec<ConstituentTree>)> {
+        let small = [(1, 3, 14), (2, 2, 686), (3, 1, 2106)].map(|(n, max_unary, count)| {
+            let all = all(n, max_unary);
+            assert_eq!(all.len(), count);
+            (system_of(&all), all)
+        });
+        let mut rng = Rng::new(1);
+        let random = (1..40).map(|n| random(&mut rng, n, 3)).map(|tree| (system_of([&tree]), vec![tree]));
+        small.into_iter().chain(random).collect()
+    }
+
+    /// A deep tree needs no deep call stack.
+    fn large_golds() -> Vec<(S, Vec<ConstituentTree>)> {
+        let mut builder = TreeBuilder::with_tokens(1);
+        let mut above = builder.node("A");
+        for _ in 0..100_000 {
+            let node = builder.node("A");
+            builder.attach(Child::Node(node), above);
+            above = node;
+        }
+        builder.attach(Child::Token(TokenIdx::new(0)), above);
+        let tree = builder.finish().expect("a tree");
+        vec![(system_of([&tree]), vec![tree])]
+    }
+
+    fn random_walks() -> Vec<laws::Walks<S>> {
+        vec![laws::Walks::random(anywhere(Some(2)), 1..=7, 200, true)]
+    }
+
+    fn every_walk() -> Vec<laws::Walks<S>> {
+        vec![
+            laws::Walks::every(anywhere(Some(2)), 1..=1, true),
+            laws::Walks::every(anywhere(Some(1)), 1..=2, true),
+        ]
+    }
+
+    fn loss(tree: &ConstituentTree, gold: &ConstituentTree) -> u32 {
+        loss(tree, gold)
+    }
+}
+
+impl<S: BracketFixture> laws::Exact for Brackets<S> {
+    fn check() {
+        let [margin, margin_of_larger, margin_of_roots] = S::MARGINS;
+        let with_margin = |gold: &ConstituentTree| anywhere::<S>(Some(S::needed(gold) + margin));
+        let exact = |gold: &ConstituentTree, margin: u32| {
+            let system = anywhere::<S>(Some(S::needed(gold) + margin));
+            // The loss does not see in which order constituents over one span stand.
+            let mut spans: Vec<_> = gold.nodes().map(|(_, node)| node.span()).collect();
+            spans.dedup();
+            if spans.len() == gold.n_nodes() {
+                let oracle = S::Dynamic::for_gold(&system, gold).unwrap();
+                assert_eq!(&laws::optimal_walk(&system, &oracle, gold.n_tokens(), 1), gold);
+            }
+            oracle_is_exact(&system, gold, margin, margin == 1)
+        };
+        let small: usize = all(1, 2).iter().chain(&all(2, 1)).map(|gold| exact(gold, margin)).sum();
+        let mut rng = Rng::new(5);
+        let mut larger = 0;
+        for (n, count) in [(3, 8), (4, 2)] {
+            let golds = std::iter::repeat_with(|| random(&mut rng, n, 1)).filter(S::is_quick).take(count);
+            larger += golds.map(|gold| exact(&gold, margin_of_larger)).sum::<usize>();
+        }
+        let mut rng = Rng::new(8);
+        let mut near_end = 0;
+        for round in 0..S::N_WALKS[0] {
+            let n = 4 + round % 5;
+            let mut golds = std::iter::repeat_with(|| random(&mut rng, n, 1)).filter(S::is_quick_near_end);
+            let gold = golds.next().expect("there is always another");
+            near_end += oracle_is_exact_on_a_walk(&with_margin(&gold), &gold, &mut rng, |state| {
+                S::is_near_end(state, n) && S::has_room(state, margin)
+            });
+        }
+        let mut finished = 0;
+        for gold in [tree("(A w0)"), tree("(A w0 w1)")] {
+            let system = with_margin(&gold);
+            finished += laws::oracle_is_exact(
+                &system,
+                &S::Dynamic::for_gold(&system, &gold).unwrap(),
+                gold.n_tokens(),
+                &|tree| loss(tree, &gold),
+                &|_, state| S::flags(state).to_vec(),
+                |_, state| S::has_room(state, margin),
+            );
+        }
+        let (mut roots, mut refused) = (0, 0);
+        for (seen, golds) in root_treebanks() {
+            let system: S = system_of(&seen);
+            for gold in golds.iter().filter(|gold| S::is_quick_with_roots(gold)) {
+                let system = system.with_limit(Some(S::needed(gold) + margin_of_roots));
+                // Labels keep to their places, and what `derive` accepts is what the system can build.
+                if system.derive(gold).is_err() {
+                    refused += 1;
+                    continue;
+                }
+                laws::derivation_rebuilds(&system, gold, gold.n_tokens());
+                roots += oracle_is_exact(&system, gold, margin_of_roots, false);
+            }
+        }
+        assert!(refused > 50, "{refused} trees refused");
+        let mut rng = Rng::new(9);
+        let mut roots_near_end = 0;
+        for round in 0..S::N_WALKS[1] {
+            let n = 3 + round % 4;
+            let gold = random_below_root(&mut rng, n);
+            let system = system_of::<S>([&gold]).with_limit(Some(S::needed(&gold) + margin_of_roots));
+            roots_near_end += oracle_is_exact_on_a_walk(&system, &gold, &mut rng, |state| {
+                S::is_near_end(state, n) && S::has_room(state, margin_of_roots)
+            });
+        }
+        let checked = [small, larger, near_end, finished, roots, roots_near_end];
+        assert!(checked.iter().zip(S::CHECKED).all(|(&count, least)| count >= least), "{checked:?}");
+    }
+}
+
+/// The printed loss and the true one after some actions.
+#[track_caller]
+pub fn check_printed<S: BracketFixture>(gold: &str, actions: &str, printed: u32, truth: u32) {
+    let gold = tree(gold);
+    let system: S = anywhere(None);
+    let mut forest = Forest::new();
+    let mut state = system.start(&mut forest, &laws::sentence(gold.n_tokens()));
+    let mut paper: PaperOracle = Oracle::for_gold(&system, &gold).unwrap();
+    let mut exact = S::Dynamic::for_gold(&system, &gold).unwrap();
+    for name in actions.split_whitespace() {
+        let action = system.action(name).unwrap();
+        paper.advance(&system, &forest, &state, action);
+        exact.advance(&system, &forest, &state, action);
+        state = system.apply(&mut forest, &state, action);
+    }
+    assert_eq!(paper.loss(&system, &forest, &state), Some(printed), "printed");
+    assert_eq!(exact.loss(&system, &forest, &state), Some(truth), "true");
+}
+
+/// Why a system with this limit refuses a tree.
+#[track_caller]
+pub fn check_refused<S: BracketFixture>(limit: u32, gold: &str, expected: &str) {
+    assert_eq!(anywhere::<S>(Some(limit)).derive(&tree(gold)).unwrap_err().0, expected);
+}
+
+/// Trees with gaps are refused, whatever the system.
+#[track_caller]
+pub fn check_gaps_are_refused<S: BracketFixture>() {
+    let mut gap = tree("(A (B w0) w1 w2)").to_builder();
+    gap.move_to(Child::Token(TokenIdx::new(2)), crate::ids::NodeId::new(0));
+    let why = anywhere::<S>(Some(2)).derive(&gap.finish().unwrap()).unwrap_err();
+    assert_eq!(why.0, "B (from word 1 to word 3) is discontinuous");
+}
+
 /// Treebanks that differ in where labels stand: for each, trees that say what is seen where, and gold trees.
-pub fn root_treebanks() -> Vec<(Vec<ConstituentTree>, Vec<ConstituentTree>)> {
+fn root_treebanks() -> Vec<(Vec<ConstituentTree>, Vec<ConstituentTree>)> {
     let some = all(2, 1).into_iter().step_by(7);
     let small: Vec<ConstituentTree> = all(1, 2).into_iter().chain(all(2, 0)).chain(some).collect();
     let more = [

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use treewright::registry::OracleKind;
 use treewright::registry::{Registered, SystemTag};
 use treewright::system::{SystemOptions, TransitionSystem};
+use treewright::systems::binary::Symbols;
 use treewright::systems::{
     Labels, arc_eager, arc_hybrid, arc_hybrid_swap, arc_standard_swap, in_order, sr_gap, top_down,
 };
@@ -47,7 +48,7 @@ pub(super) fn answer(args: &OracleArgs, kind: OracleKind, query: &Query) -> Resu
                 None => labels.iter().map(|label| format!("{label}:")).collect(),
             };
             let temporaries = temporaries.iter().map(String::as_str);
-            let system = sr_gap::SrGap::with_labels(inner, temporaries, [root.as_str()]);
+            let system = sr_gap::SrGap::new(Symbols::new(inner, temporaries, [root.as_str()]));
             ask(&system, kind, &entry.sentence, &gold, &query.prefix)
         }
         SystemTag::ArcHybrid => dependencies(kind, query, arc_hybrid::ArcHybrid::with_labels),

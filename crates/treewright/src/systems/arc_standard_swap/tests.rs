@@ -1,63 +1,15 @@
 use super::*;
 use crate::laws;
-use crate::rng::Rng;
-use crate::systems::dependency::tests::{all_trees, check_tree, labelled, random_tree, tree};
+use crate::system::TransitionSystem;
+use crate::systems::dependency::tests::{Arcs, all_trees, tree};
 
-fn unlabelled(single_root: bool) -> ArcStandardSwap {
-    ArcStandardSwap::with_labels([], single_root)
-}
-
-fn ab(single_root: bool) -> ArcStandardSwap {
-    ArcStandardSwap::with_labels(["a".into(), "b".into()], single_root)
-}
-
-#[test]
-fn derivations_rebuild_every_tree() {
-    for single_root in [true, false] {
-        for n in 1..7 {
-            for gold in all_trees(n, single_root) {
-                laws::derivation_rebuilds(&unlabelled(single_root), &gold, n);
-            }
-        }
-        let mut rng = Rng::new(1);
-        for n in 1..40 {
-            let gold = labelled(random_tree(&mut rng, n, single_root), |i| ["a", "b"][i % 2]);
-            laws::derivation_rebuilds(&ab(single_root), &gold, n);
-        }
-    }
-}
-
-#[test]
-fn walks_end_in_trees() {
-    for single_root in [true, false] {
-        for n in 1..9 {
-            laws::random_walks(&ab(single_root), n, 200, 1, false, |tree| check_tree(tree, n, single_root));
-        }
-    }
-}
-
-#[test]
-fn the_longest_walk_is_as_long_as_the_bound() {
-    for n in 0..5 {
-        let (system, mut longest) = (unlabelled(true), 0);
-        laws::every_walk(&system, n, |_, _, walk| {
-            longest = longest.max(walk.len());
-            true
-        });
-        assert_eq!(longest, system.max_steps(n));
-    }
-}
-
-#[test]
-fn nothing_to_parse_is_parsed() {
-    laws::derivation_rebuilds(&unlabelled(true), &DependencyTree::default(), 0);
-}
+laws::suite!(Arcs<Action>);
 
 #[test]
 fn a_known_derivation() {
     #[track_caller]
     fn check(heads: &[usize], lazy: &str, eager: &str) {
-        let (system, gold) = (unlabelled(true), tree(heads));
+        let (system, gold) = (ArcStandardSwap::with_labels([], true), tree(heads));
         assert_eq!(laws::names(&system, &system.derive(&gold).unwrap()), lazy);
         assert_eq!(laws::names(&system, &system.derive_eager(&gold).unwrap()), eager);
     }
@@ -75,7 +27,7 @@ fn a_known_derivation() {
 
 #[test]
 fn the_lazy_derivation_never_swaps_more() {
-    let system = unlabelled(false);
+    let system = ArcStandardSwap::with_labels([], false);
     let n_swaps = |actions: &[ActionId]| actions.iter().filter(|&&action| action == SWAP).count();
     let mut fewer = 0;
     for n in 1..7 {

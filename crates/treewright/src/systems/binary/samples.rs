@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::ids::TokenIdx;
+use crate::ids::{ActionId, TokenIdx};
+use crate::laws;
 use crate::rng::Rng;
+use crate::system::{SystemOptions, TransitionSystem};
+use crate::systems::binary::Symbols;
 use crate::tree::{BinaryTree, BinaryTreeBuilder, Child, Side};
 
 /// What the trees have.
@@ -32,6 +35,42 @@ pub(crate) const SMALL: Shape<'static> = Shape {
     above_words: 1,
     above_nodes: 0,
 };
+
+/// The symbols of [`SMALL`].
+pub(crate) fn small_symbols() -> Symbols {
+    Symbols::new(["A"], ["X:"], ["ROOT"])
+}
+
+/// The symbols of a treebank without labels inside trees.
+pub(crate) fn flat_symbols() -> Symbols {
+    Symbols::new([], ["S:"], ["S"])
+}
+
+/// Every tree of up to `max` words.
+pub(crate) fn every_tree_up_to(max: usize, shape: Shape<'_>) -> Vec<BinaryTree> {
+    (1..=max).flat_map(|n| every_tree(n, shape)).collect()
+}
+
+/// Random trees of up to twelve words, in which the label of the root stands inside too.
+pub(crate) fn random_trees() -> Vec<BinaryTree> {
+    let shape = Shape { inner: &["A", "B", "ROOT"], ..SMALL };
+    let mut rng = Rng::new(3);
+    (1..=60).map(|i| random_tree(&mut rng, i % 12 + 1, shape)).collect()
+}
+
+/// A system for these trees, with them.
+pub(crate) fn with_own_system<S: TransitionSystem<Tree = BinaryTree>>(
+    trees: Vec<BinaryTree>,
+) -> (S, Vec<BinaryTree>) {
+    (S::from_trees(trees.iter(), &SystemOptions::default()), trees)
+}
+
+/// The names of all actions.
+#[track_caller]
+pub(crate) fn check_names<S: TransitionSystem>(system: &S, expected: &str) {
+    let ids: Vec<ActionId> = (0..system.n_actions()).map(ActionId::new).collect();
+    assert_eq!(laws::names(system, &ids), expected);
+}
 
 enum Term {
     Word(usize),

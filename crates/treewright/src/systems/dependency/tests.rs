@@ -5,10 +5,13 @@ use proptest::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::*;
+use crate::forest::Kind;
+use crate::ids::TokenIdx;
 use crate::laws;
 use crate::oracle::Oracle;
+use crate::registry::Registered;
 use crate::rng::Rng;
-use crate::system::TransitionSystem;
+use crate::systems::{arc_eager, arc_hybrid, arc_hybrid::ArcHybrid};
 
 /// A tree from heads as the `oracle` command writes them: 1 to n, and n + 1 for the root.
 pub fn tree(heads: &[usize]) -> DependencyTree {
@@ -39,7 +42,7 @@ pub fn all_trees(n: usize, single_root: bool) -> Vec<DependencyTree> {
 }
 
 /// A random unlabelled tree, every one with some chance: words join the tree in random order.
-pub fn random_tree(rng: &mut Rng, n: usize, single_root: bool) -> DependencyTree {
+fn random_tree(rng: &mut Rng, n: usize, single_root: bool) -> DependencyTree {
     let mut order: Vec<usize> = (0..n).collect();
     rng.shuffle(&mut order);
     let mut heads = vec![None; n];
@@ -50,11 +53,7 @@ pub fn random_tree(rng: &mut Rng, n: usize, single_root: bool) -> DependencyTree
     DependencyTree::from_heads(heads)
 }
 
-/// A random projective tree: a random tree whose words are put in projective order.
-pub fn random_projective_tree(rng: &mut Rng, n: usize, single_root: bool) -> DependencyTree {
-    in_projective_order(&random_tree(rng, n, single_root))
-}
-
+/// The tree with its words in projective order.
 fn in_projective_order(tree: &DependencyTree) -> DependencyTree {
     let gold = Gold::new(&Relations::with_labels([], 1), false, tree).unwrap();
     let order = gold.projective_order();
@@ -65,42 +64,136 @@ fn in_projective_order(tree: &DependencyTree) -> DependencyTree {
     DependencyTree::from_heads(heads)
 }
 
-/// What a gold tree misses of another: the words with another head or relation.
-pub fn loss(gold: &DependencyTree) -> impl Fn(&DependencyTree) -> u32 + '_ {
-    |tree| gold.arcs.iter().zip(&tree.arcs).filter(|(a, b)| a != b).count() as u32
+type Dynamic<R> = <ArcSystem<R> as Registered>::Dynamic;
+
+/// The examples of an arc system: every tree of up to six words, and random ones.
+pub struct Arcs<R>(PhantomData<R>);
+
+impl<R: ArcRules> Arcs<R>
+where
+    ArcSystem<R>: Registered<Tree = DependencyTree, State = Configuration<R::Own>>,
+{
+    fn unlabelled(single_root: bool) -> ArcSystem<R> {
+        ArcSystem::with_labels([], single_root)
+    }
+
+    fn ab(single_root: bool) -> ArcSystem<R> {
+        ArcSystem::with_labels(["a".into(), "b".into()], single_root)
+    }
+
+    /// Every tree over `n` words that the system can build.
+    fn trees(n: usize, single_root: bool) -> impl Iterator<Item = DependencyTree> {
+        all_trees(n, single_root)
+            .into_iter()
+            .filter(|tree| ArcSystem::<R>::IS_CROSSING || tree.is_projective())
+    }
+
+    fn random_tree(rng: &mut Rng, n: usize, single_root: bool) -> DependencyTree {
+        let tree = random_tree(rng, n, single_root);
+        if ArcSystem::<R>::IS_CROSSING { tree } else { in_projective_order(&tree) }
+    }
 }
 
-/// Law 4: one head per word, no cycle, and one root where that is asked for.
+impl<R: ArcRules> laws::Fixture for Arcs<R>
+where
+    ArcSystem<R>: Registered<Tree = DependencyTree, State = Configuration<R::Own>>,
+{
+    type System = ArcSystem<R>;
+
+    fn golds() -> Vec<(ArcSystem<R>, Vec<DependencyTree>)> {
+        let mut golds = Vec::new();
+        for single_root in [true, false] {
+            let small = (1..=6).flat_map(|n| Self::trees(n, single_root));
+            let nothing = DependencyTree::default();
+            golds.push((Self::unlabelled(single_root), small.chain([nothing]).collect()));
+            let mut rng = Rng::new(1);
+            let labelled_tree =
+                |n| labelled(Self::random_tree(&mut rng, n, single_root), |i| ["a", "b"][i % 2]);
+            golds.push((Self::ab(single_root), (1..40).map(labelled_tree).collect()));
+        }
+        golds
+    }
+
+    fn random_walks() -> Vec<laws::Walks<ArcSystem<R>>> {
+        [true, false].map(|root| laws::Walks::random(Self::ab(root), 1..=8, 200, false)).into()
+    }
+
+    fn every_walk() -> Vec<laws::Walks<ArcSystem<R>>> {
+        let max = if ArcSystem::<R>::IS_CROSSING { 4 } else { 5 };
+        let every = |root| laws::Walks::every(Self::unlabelled(root), 0..=max, false);
+        [true, false].map(every).into()
+    }
+
+    /// One head per word, no cycle, and one root where that is asked for.
+    fn check_tree(system: &ArcSystem<R>, tree: &DependencyTree, n: usize) {
+        assert_eq!(tree.len(), n);
+        assert_eq!(tree.find_cycle(), None, "{tree:?}");
+        let n_roots = tree.roots().count();
+        let is_right = if system.single_root { n_roots == 1 } else { n_roots > 0 };
+        assert!(is_right || n == 0, "{tree:?}");
+        assert!(tree.is_projective() || ArcSystem::<R>::IS_CROSSING, "{tree:?}");
+    }
+
+    fn loss(tree: &DependencyTree, gold: &DependencyTree) -> u32 {
+        gold.arcs.iter().zip(&tree.arcs).filter(|(a, b)| a != b).count() as u32
+    }
+}
+
+impl<R: ArcRules> laws::Exact for Arcs<R>
+where
+    ArcSystem<R>: Registered<Tree = DependencyTree, State = Configuration<R::Own>>,
+{
+    fn check() {
+        let mut rng = Rng::new(5);
+        for single_root in [true, false] {
+            let (system, ab) = (Self::unlabelled(single_root), Self::ab(single_root));
+            for n in 1..=4 {
+                for (i, gold) in Self::trees(n, single_root).enumerate() {
+                    let oracle = Dynamic::<R>::for_gold(&system, &gold).unwrap();
+                    let loss = |tree: &DependencyTree| <Self as laws::Fixture>::loss(tree, &gold);
+                    laws::oracle_is_exact(&system, &oracle, n, &loss, &|_, _| vec![], |_, _| true);
+                    let gold = labelled(gold.clone(), |word| ["a", "b"][(i + word) % 2]);
+                    Search::<R, Dynamic<R>>::new(&ab, &gold).check_all();
+                }
+            }
+            let six = Self::trees(6, single_root).step_by(if ArcSystem::<R>::IS_CROSSING { 97 } else { 2 });
+            for gold in Self::trees(5, single_root).chain(six) {
+                Search::<R, Dynamic<R>>::new(&system, &gold).check_all();
+            }
+            for _ in 0..200 {
+                let n = 5 + rng.below(4);
+                let gold = Self::random_tree(&mut rng, n, single_root);
+                Search::<R, Dynamic<R>>::new(&system, &gold).check_walks(&mut rng, 5);
+            }
+        }
+    }
+}
+
+/// The derivation of a tree, given as heads and relations.
 #[track_caller]
-pub fn check_tree(tree: &DependencyTree, n: usize, single_root: bool) {
-    assert_eq!(tree.len(), n);
-    assert_eq!(tree.find_cycle(), None, "{tree:?}");
-    let n_roots = tree.roots().count();
-    assert!(if single_root { n_roots == 1 } else { n_roots > 0 }, "{tree:?}");
+pub fn check_derivation<R: ArcRules>(heads: &[usize], relations: &[&'static str], expected: &str) {
+    let system = ArcSystem::<R>::with_labels(relations.iter().copied().map(Str::from), true);
+    let gold = labelled(tree(heads), |i| relations[i]);
+    assert_eq!(laws::names(&system, &system.derive(&gold).unwrap()), expected);
 }
 
 /// Exhaustive search that forgets what was built: the arcs still to come depend on the words that are left, their
 /// places and which of them have heads, so far fewer configurations are told apart than in `laws::Exhaustive`.
-pub struct Search<'a, S: TransitionSystem<Tree = DependencyTree>, O> {
-    pub system: &'a S,
-    pub(in super::super) relations: &'a Relations,
-    pub gold: &'a DependencyTree,
-    pub oracle: &'a O,
+struct Search<'a, R: ArcRules, O> {
+    system: &'a ArcSystem<R>,
+    gold: &'a DependencyTree,
+    oracle: O,
     memo: FxHashMap<Vec<u32>, u32>,
 }
 
-impl<'a, S: TransitionSystem<Tree = DependencyTree>, O: Oracle<S>> Search<'a, S, O> {
-    pub(in super::super) fn new(
-        system: &'a S,
-        relations: &'a Relations,
-        gold: &'a DependencyTree,
-        oracle: &'a O,
-    ) -> Self {
-        Search { system, relations, gold, oracle, memo: FxHashMap::default() }
+impl<'a, R: ArcRules, O: Oracle<ArcSystem<R>>> Search<'a, R, O> {
+    fn new(system: &'a ArcSystem<R>, gold: &'a DependencyTree) -> Self {
+        let oracle = O::for_gold(system, gold).expect("a tree that the system can build");
+        Search { system, gold, oracle, memo: FxHashMap::default() }
     }
 
     /// The words on the stack (with or without a head) and in front of the buffer, and the next one.
-    fn key(&self, forest: &Forest, state: &S::State) -> Vec<u32> {
+    fn key(&self, forest: &Forest, state: &Configuration<R::Own>) -> Vec<u32> {
         let view = self.system.view(state);
         let item = |node| word(forest, node) as u32 * 2 + u32::from(forest.node(node).label.is_some());
         let mut key: Vec<u32> = forest.chain(view.stack).map(item).collect();
@@ -111,14 +204,14 @@ impl<'a, S: TransitionSystem<Tree = DependencyTree>, O: Oracle<S>> Search<'a, S,
     }
 
     /// How many of the arcs made so far are wrong. On the stack, an item with a relation hangs from the one below.
-    fn wrong(&self, forest: &Forest, state: &S::State) -> u32 {
+    fn wrong(&self, forest: &Forest, state: &Configuration<R::Own>) -> u32 {
         let view = self.system.view(state);
         let (n, mut wrong) = (self.gold.len(), 0);
         let mut arc = |head: usize, dependent: NodeId| {
             let Some(label) = forest.node(dependent).label else { return };
-            let made = TreeArc {
+            let made = crate::tree::Arc {
                 head: (head < n).then(|| TokenIdx::new(head)),
-                label: self.relations.names[label.index()].clone(),
+                label: self.system.relations.name(label).into(),
             };
             wrong += u32::from(made != self.gold.arcs[word(forest, dependent)]);
         };
@@ -135,7 +228,7 @@ impl<'a, S: TransitionSystem<Tree = DependencyTree>, O: Oracle<S>> Search<'a, S,
         wrong
     }
 
-    fn legal(&self, forest: &Forest, state: &S::State) -> Vec<ActionId> {
+    fn legal(&self, forest: &Forest, state: &Configuration<R::Own>) -> Vec<ActionId> {
         let mut legal = ActionSet::new(self.system.n_actions());
         self.system.legal(forest, state, &mut legal);
         self.oracle.restrict(self.system, forest, state, &mut legal);
@@ -143,11 +236,11 @@ impl<'a, S: TransitionSystem<Tree = DependencyTree>, O: Oracle<S>> Search<'a, S,
     }
 
     /// The least loss of any finished parse.
-    pub fn loss(&mut self, forest: &mut Forest, state: &S::State) -> u32 {
+    fn loss(&mut self, forest: &mut Forest, state: &Configuration<R::Own>) -> u32 {
         self.wrong(forest, state) + self.still_lost(forest, state)
     }
 
-    fn still_lost(&mut self, forest: &mut Forest, state: &S::State) -> u32 {
+    fn still_lost(&mut self, forest: &mut Forest, state: &Configuration<R::Own>) -> u32 {
         let key = self.key(forest, state);
         if let Some(&known) = self.memo.get(&key) {
             return known;
@@ -166,41 +259,18 @@ impl<'a, S: TransitionSystem<Tree = DependencyTree>, O: Oracle<S>> Search<'a, S,
         least
     }
 
-    /// The oracle against the search in one state: its loss, the loss after every action, the optimal actions.
     #[track_caller]
-    fn check_state(&mut self, oracle: &mut O, forest: &mut Forest, state: &S::State) {
-        let truth = self.loss(forest, state);
+    fn check_state(&mut self, oracle: &mut O, forest: &mut Forest, state: &Configuration<R::Own>) {
         let system = self.system;
-        let past = |forest: &Forest| {
-            format!("{:?} after {}", self.gold, laws::names(system, &forest.history(system.view(state).past)))
-        };
-        assert_eq!(oracle.loss(system, forest, state), Some(truth), "loss for {}", past(forest));
-        let actions = self.legal(forest, state);
-        let (mut legal, mut optimal) = (ActionSet::new(system.n_actions()), ActionSet::default());
-        actions.iter().for_each(|&action| legal.insert(action));
-        oracle.optimal(system, forest, state, &legal, &mut optimal);
-        for action in actions {
-            let next = system.apply(forest, state, action);
-            let (after, name) = (self.loss(forest, &next), system.name(action));
-            let said = oracle.loss_after(system, forest, state, action);
-            let past = |forest: &Forest| {
-                format!(
-                    "{:?} after {}",
-                    self.gold,
-                    laws::names(system, &forest.history(system.view(state).past))
-                )
-            };
-            assert_eq!(said, Some(after), "{name} for {}", past(forest));
-            assert_eq!(optimal.contains(action), after == truth, "is {name} optimal for {}", past(forest));
-        }
+        laws::oracle_agrees(system, oracle, forest, state, &mut |forest, state| self.loss(forest, state));
     }
 
-    /// Checks every reachable configuration; gives the number of configurations and of actions in them.
+    /// Checks every reachable configuration.
     #[track_caller]
-    pub fn check_all(&mut self) -> (usize, usize) {
+    fn check_all(&mut self) {
         let (mut forest, system) = (Forest::new(), self.system);
         let start = system.start(&mut forest, &laws::sentence(self.gold.len()));
-        let (mut seen, mut n_actions) = (FxHashSet::default(), 0);
+        let mut seen = FxHashSet::default();
         let mut todo = vec![(start, self.oracle.clone())];
         while let Some((state, mut oracle)) = todo.pop() {
             if !seen.insert(self.key(&forest, &state)) {
@@ -211,18 +281,16 @@ impl<'a, S: TransitionSystem<Tree = DependencyTree>, O: Oracle<S>> Search<'a, S,
             }
             self.check_state(&mut oracle, &mut forest, &state);
             for action in self.legal(&forest, &state) {
-                n_actions += 1;
                 let mut after = oracle.clone();
                 after.advance(system, &forest, &state, action);
                 todo.push((system.apply(&mut forest, &state, action), after));
             }
         }
-        (seen.len(), n_actions)
     }
 
     /// Checks every configuration of random walks.
     #[track_caller]
-    pub fn check_walks(&mut self, rng: &mut Rng, count: usize) {
+    fn check_walks(&mut self, rng: &mut Rng, count: usize) {
         let (mut forest, system) = (Forest::new(), self.system);
         for _ in 0..count {
             let mut state = system.start(&mut forest, &laws::sentence(self.gold.len()));
@@ -247,12 +315,19 @@ fn there_are_as_many_trees_as_there_should_be() {
     }
 }
 
+/// The names of the arcs that arc-hybrid has for these trees.
+#[track_caller]
+fn check_arcs(trees: &[&DependencyTree], expected: &str) {
+    let system = ArcHybrid::from_trees(trees.iter().copied(), &SystemOptions::default());
+    let arcs: Vec<ActionId> = (1..system.n_actions()).map(ActionId::new).collect();
+    assert_eq!(laws::names(&system, &arcs), expected);
+}
+
 #[test]
 fn relations_go_where_the_treebank_has_them() {
     let gold = labelled(tree(&[2, 4, 2]), |i| ["a", "root", "b"][i]);
+    check_arcs(&[&gold], "LEFT-a LEFT-root RIGHT-b");
     let relations = Relations::from_trees([&gold].into_iter(), 1);
-    let names: Vec<String> = (1..relations.n_actions()).map(|i| relations.name(ActionId::new(i))).collect();
-    assert_eq!(names, ["LEFT-a", "LEFT-root", "RIGHT-b"]);
     let allowed = |head| {
         let mut set = ActionSet::new(4);
         relations.allow_left(head, &mut set);
@@ -261,20 +336,23 @@ fn relations_go_where_the_treebank_has_them() {
     assert_eq!((allowed(Kind::Word), allowed(Kind::Root)), (vec![1], vec![2]));
     // A relation seen on both sides of the border is allowed on both.
     let mixed = labelled(tree(&[2, 4, 2]), |i| ["a", "a", "b"][i]);
-    let relations = Relations::from_trees([&gold, &mixed].into_iter(), 1);
-    let names: Vec<String> = (1..relations.n_actions()).map(|i| relations.name(ActionId::new(i))).collect();
-    assert_eq!(names, ["LEFT-a", "LEFT-root", "RIGHT-b"]);
+    check_arcs(&[&gold, &mixed], "LEFT-a LEFT-root RIGHT-b");
 }
 
 #[test]
 fn a_direction_without_relations_borrows_some() {
-    let one = labelled(tree(&[2]), |_| "root");
-    let relations = Relations::from_trees([&one].into_iter(), 1);
-    let names: Vec<String> = (1..relations.n_actions()).map(|i| relations.name(ActionId::new(i))).collect();
-    assert_eq!(names, ["LEFT-root", "RIGHT-root"]);
-    let none = Relations::from_trees([].into_iter(), 1);
-    let names: Vec<String> = (1..none.n_actions()).map(|i| none.name(ActionId::new(i))).collect();
-    assert_eq!(names, ["LEFT", "RIGHT"]);
+    check_arcs(&[&labelled(tree(&[2]), |_| "root")], "LEFT-root RIGHT-root");
+    check_arcs(&[], "LEFT RIGHT");
+}
+
+#[test]
+fn crossing_arcs_are_named() {
+    fn check<R: ArcRules>() {
+        let why = ArcSystem::<R>::with_labels([], true).derive(&tree(&[3, 4, 5, 3])).unwrap_err();
+        assert_eq!(why.0, "the arc from word 4 to word 2 is not projective");
+    }
+    check::<arc_hybrid::Action>();
+    check::<arc_eager::Action>();
 }
 
 #[test]

@@ -246,7 +246,7 @@ impl Oracle<InOrder> for DynamicOracle {
         action: ActionId,
     ) -> Option<u32> {
         let (top, next) = (top_item(forest, state), state.next.index() as u32);
-        Some(match system.decode(action) {
+        Some(match system.actions().get(action) {
             Action::Shift => {
                 // A first word has all of gold above it.
                 let bottom = self.open[0];
@@ -287,7 +287,7 @@ impl Oracle<InOrder> for DynamicOracle {
         let mut cheapest = Cheapest::new(out, system.n_actions());
         let (top, next) = (top_item(forest, state), state.next.index() as u32);
         for action in [Action::Shift, Action::Reduce, Action::Finish] {
-            let id = system.encode(action);
+            let id = system.actions().id(action);
             if legal.contains(id) {
                 let loss = self.loss_after(system, forest, state, id).expect("defined everywhere");
                 cheapest.offer(id, loss);
@@ -296,7 +296,7 @@ impl Oracle<InOrder> for DynamicOracle {
         let Some(left) = top else { return };
         let wrong_root = self.wrong_root_now(system, forest, state);
         for label in self.smallest(left, next) {
-            let id = system.encode(Action::Open(label));
+            let id = system.actions().id(Action::Open(label));
             if legal.contains(id) {
                 cheapest.offer(id, self.after_open(system, left, label, state, wrong_root));
             }
@@ -305,7 +305,7 @@ impl Oracle<InOrder> for DynamicOracle {
         // visited.
         if cheapest.loss() > self.now() + wrong_root || wrong_root > 0 && state.n_open == 0 {
             for label in (0..system.labels.len()).map(LabelId::new) {
-                let id = system.encode(Action::Open(label));
+                let id = system.actions().id(Action::Open(label));
                 if legal.contains(id) {
                     cheapest.offer(id, self.after_open(system, left, label, state, wrong_root));
                 }
@@ -315,7 +315,7 @@ impl Oracle<InOrder> for DynamicOracle {
 
     fn advance(&mut self, system: &InOrder, forest: &Forest, state: &State, action: ActionId) {
         let (top, next) = (top_item(forest, state), state.next.index() as u32);
-        match system.decode(action) {
+        match system.actions().get(action) {
             Action::Shift => {
                 if let Some(left) = top {
                     self.kill(left);

@@ -46,7 +46,7 @@ struct Gold {
 
 impl Gold {
     fn new(system: &SrGap, tree: &ConstituentTree) -> Result<Self, Underivable> {
-        let symbols = system.symbols();
+        let symbols = &system.symbols;
         let mut gold = Gold {
             parent: Vec::new(),
             jump: Vec::new(),
@@ -240,7 +240,7 @@ impl Look {
         self.items.clear();
         self.n_shifted = state.next.index() as u32;
         self.n_gaps = state.n_gaps as usize;
-        self.has_temporaries = !system.symbols().temporaries().is_empty();
+        self.has_temporaries = !system.symbols.temporaries().is_empty();
         let just_shifted = state.d0.filter(|_| state.last == Last::Shift);
         for node in forest.chain(state.top) {
             let item = self.read_item(gold, forest, node, None);
@@ -497,12 +497,12 @@ impl After {
         let by_label = |(gold, right, wrong): (Option<LabelId>, u32, u32), label| {
             if gold == Some(label) { right } else { wrong }
         };
-        match system.action_of(action) {
+        match system.actions().get(action) {
             Action::Shift => self.shift,
             Action::Gap => self.gap,
             Action::Unary(label) => by_label(self.unary, label),
             Action::Right(label) | Action::Left(label) => {
-                if system.symbols().kind(label) == Kind::Temporary {
+                if system.symbols.kind(label) == Kind::Temporary {
                     self.temporary
                 } else {
                     by_label(self.reduce, label)
@@ -545,11 +545,11 @@ impl Oracle<SrGap> for DynamicOracle {
             return Some(self.loss_of_one_word(forest, &after));
         }
         let now = self.read(system, forest, state);
-        let kind = match system.action_of(action) {
+        let kind = match system.actions().get(action) {
             Action::Shift => Some(Kinds::Shift),
             Action::Gap => Some(Kinds::Gap),
             Action::Right(label) | Action::Left(label) => {
-                let is_temporary = system.symbols().kind(label) == Kind::Temporary;
+                let is_temporary = system.symbols.kind(label) == Kind::Temporary;
                 Some(if is_temporary { Kinds::Temporary } else { Kinds::Reduce })
             }
             Action::Unary(_) | Action::Idle => None,
@@ -578,13 +578,13 @@ impl Oracle<SrGap> for DynamicOracle {
             return;
         }
         let now = self.read(system, forest, state);
-        let has_temporary = legal.iter().any(|action| match system.action_of(action) {
-            Action::Right(label) | Action::Left(label) => system.symbols().kind(label) == Kind::Temporary,
+        let has_temporary = legal.iter().any(|action| match system.actions().get(action) {
+            Action::Right(label) | Action::Left(label) => system.symbols.kind(label) == Kind::Temporary,
             _ => false,
         });
         let after = self.look.after(&self.gold, now, |asked| match asked {
-            Kinds::Shift => legal.contains(system.id_of(Action::Shift)),
-            Kinds::Gap => legal.contains(system.id_of(Action::Gap)),
+            Kinds::Shift => legal.contains(system.actions().id(Action::Shift)),
+            Kinds::Gap => legal.contains(system.actions().id(Action::Gap)),
             Kinds::Reduce => true,
             Kinds::Temporary => has_temporary,
         });

@@ -111,7 +111,7 @@ impl DynamicOracle {
     }
 
     /// How many groups of a start end later than `right`, given that none alive ends before it.
-    fn alive_behind(&self, left: u32, right: u32) -> u32 {
+    fn alive_after(&self, left: u32, right: u32) -> u32 {
         let alive = self.alive[left as usize];
         let last = self.groups_at(left).start + alive as usize;
         alive - u32::from(alive > 0 && self.groups[last - 1].right == right)
@@ -335,7 +335,7 @@ impl Oracle<TopDown> for DynamicOracle {
     ) -> Option<u32> {
         let next = state.next.index() as u32;
         let mut used = std::mem::take(&mut self.used);
-        let loss = match system.decode(action) {
+        let loss = match system.actions().get(action) {
             Action::Shift => self.after_shift(next),
             Action::Open(label) => {
                 let loses_root = self.loses_root(state, label);
@@ -365,7 +365,7 @@ impl Oracle<TopDown> for DynamicOracle {
         let next = state.next.index() as u32;
         let mut cheapest = Cheapest::new(out, system.n_actions());
         for action in [Action::Shift, Action::Reduce] {
-            let id = system.encode(action);
+            let id = system.actions().id(action);
             if legal.contains(id) {
                 let loss = self.loss_after(system, forest, state, id).expect("defined everywhere");
                 cheapest.offer(id, loss);
@@ -376,7 +376,7 @@ impl Oracle<TopDown> for DynamicOracle {
         }
         if state.n_open == 0 && self.root.is_some() {
             for label in (0..system.labels.len()).map(LabelId::new) {
-                let id = system.encode(Action::Open(label));
+                let id = system.actions().id(Action::Open(label));
                 if legal.contains(id) {
                     let loss = self.loss_after(system, forest, state, id).expect("defined everywhere");
                     cheapest.offer(id, loss);
@@ -389,7 +389,7 @@ impl Oracle<TopDown> for DynamicOracle {
         let wrong = self.before_fresh(next) + 1 + self.fresh_cost(&mut used, next, None);
         for group in self.groups_at(next) {
             for member in self.members(&self.groups[group]) {
-                let id = system.encode(Action::Open(member.label));
+                let id = system.actions().id(Action::Open(member.label));
                 if legal.contains(id) {
                     let cost = self.fresh_cost(&mut used, next, Some(member.label));
                     cheapest.offer(id, self.before_fresh(next) + cost);
@@ -398,7 +398,7 @@ impl Oracle<TopDown> for DynamicOracle {
         }
         if cheapest.loss() >= wrong {
             for label in (0..system.labels.len()).map(LabelId::new) {
-                let id = system.encode(Action::Open(label));
+                let id = system.actions().id(Action::Open(label));
                 let is_gold =
                     |group: usize| self.members(&self.groups[group]).iter().any(|m| m.label == label);
                 if legal.contains(id) && !self.groups_at(next).any(is_gold) {
@@ -411,7 +411,7 @@ impl Oracle<TopDown> for DynamicOracle {
 
     fn advance(&mut self, system: &TopDown, _forest: &Forest, state: &State, action: ActionId) {
         let next = state.next.index() as u32;
-        match system.decode(action) {
+        match system.actions().get(action) {
             Action::Shift => {
                 self.n_missing += self.groups_at(next).map(|group| self.groups[group].size).sum::<u32>();
                 self.n_matched = self.n_matched_later + self.matches(next, self.alive[next as usize]);
@@ -445,7 +445,7 @@ impl Oracle<TopDown> for DynamicOracle {
                 let Opened { left, row, .. } =
                     *self.openings.last().expect("RE is legal only with an opening");
                 // This start is taken out of the sums, changed, and put back.
-                let (alive, later) = (self.alive[left as usize], self.alive_behind(left, next));
+                let (alive, later) = (self.alive[left as usize], self.alive_after(left, next));
                 self.n_matched -= self.matches(left, alive);
                 self.n_matched_later -= self.matches(left, later);
                 self.openings.pop();
