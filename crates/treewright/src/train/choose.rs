@@ -17,8 +17,10 @@ const MIN_DISCONTINUOUS_SENTENCES: f64 = 0.005;
 const MIN_MANY_ROOTS: f64 = 0.005;
 /// With at least this many trees, one that needs an action which hardly any other needs is not worth the time that the
 /// action costs in every state.
-const MANY_TREES: usize = 10_000;
-/// Below it, all trees are.
+const MANY_DEPENDENCY_TREES: usize = 10_000;
+/// The same for constituents.
+const MANY_CONSTITUENT_TREES: usize = 3_000;
+/// With fewer trees, all are.
 const ALL_ACTIONS: usize = 1;
 /// A column counts as filled if at least this share of the words has something in it.
 const MIN_FILLED: f64 = 0.5;
@@ -157,11 +159,11 @@ pub fn choose(treebank: &[Entry]) -> Result<Choice> {
 }
 
 fn choose_for(facts: &Facts) -> Choice {
-    let mut choice = match facts.kind {
-        TreeKind::Dependencies => for_dependencies(facts),
-        TreeKind::Constituents => for_constituents(facts),
+    let (mut choice, many) = match facts.kind {
+        TreeKind::Dependencies => (for_dependencies(facts), MANY_DEPENDENCY_TREES),
+        TreeKind::Constituents => (for_constituents(facts), MANY_CONSTITUENT_TREES),
     };
-    if facts.trees < MANY_TREES {
+    if facts.trees < many {
         choice.config.min_action_count = ALL_ACTIONS;
     }
     add_parts(&mut choice, facts);

@@ -67,7 +67,11 @@ fn a_small_treebank_is_learnt_step_by_step() {
 fn rare_actions_are_left_out_of_large_treebanks_alone() {
     let count = |text: &str| choose(&treebank(text)).unwrap().config.min_action_count;
     assert_eq!(count(PROJECTIVE), 1);
-    assert_eq!(count(&PROJECTIVE.repeat(MANY_TREES)), 3);
+    assert_eq!(count(&PROJECTIVE.repeat(MANY_DEPENDENCY_TREES - 1)), 1);
+    assert_eq!(count(&PROJECTIVE.repeat(MANY_DEPENDENCY_TREES)), 3);
+    let discontinuous = "(S (NP (DT 0=The) (NN 3=dog)) (VP (VBZ 1=barks)) (RB 2=now))\n";
+    assert_eq!(count(&discontinuous.repeat(MANY_CONSTITUENT_TREES - 1)), 1);
+    assert_eq!(count(&discontinuous.repeat(MANY_CONSTITUENT_TREES)), 6);
 }
 
 #[test]
