@@ -51,8 +51,6 @@ id! {
     StepId;
     /// A constituent label or dependency relation, in a system's own table.
     LabelId;
-    /// A word in a scorer's own table.
-    WordId;
     /// A transition of a system: the index in its action table.
     ActionId;
 }

@@ -49,7 +49,7 @@ mod weights;
 pub mod word_classes;
 
 pub use error::{Code, Error, Result};
-pub use ids::{ActionId, CellId, LabelId, NodeId, StepId, TokenIdx, WordId};
+pub use ids::{ActionId, CellId, LabelId, NodeId, StepId, TokenIdx};
 pub use sentence::{Sentence, Str, Token};
 pub use tree::{ConstituentTree, DependencyTree, Tree};
 

@@ -2,6 +2,9 @@
 //! slice without being read.
 #![allow(unsafe_code)]
 
+#[cfg(target_endian = "big")]
+compile_error!("weights are used as they lie in the file, which is little-endian");
+
 use std::fs::File;
 use std::io::Read;
 use std::ops::Range;

@@ -361,11 +361,6 @@ impl TreeBuilder {
         &self.labels[node.index()]
     }
 
-    /// Changes the label of a constituent.
-    pub fn set_label(&mut self, node: NodeId, label: impl Into<Str>) {
-        self.labels[node.index()] = label.into();
-    }
-
     /// Labels the edge above a constituent.
     pub fn set_edge(&mut self, node: NodeId, edge: impl Into<Str>) {
         self.edges[node.index()] = edge.into();

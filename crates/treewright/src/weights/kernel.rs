@@ -173,11 +173,19 @@ pub(crate) trait Work {
 #[inline]
 pub(crate) fn with_avx2(work: impl Work) {
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("bmi2") {
-        // SAFETY: the processor has both, as was just asked.
+    if has_avx2() {
+        // SAFETY: the processor has all that `run_avx2` is compiled for, as was just asked.
         return unsafe { run_avx2(work) };
     }
     work.run::<false>();
+}
+
+/// Does the processor have everything that `run_avx2` is compiled for? A virtual machine may hide any of it.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn has_avx2() -> bool {
+    use std::arch::is_x86_feature_detected as has;
+    has!("avx2") && has!("bmi1") && has!("bmi2") && has!("lzcnt") && has!("popcnt")
 }
 
 #[cfg(target_arch = "x86_64")]
