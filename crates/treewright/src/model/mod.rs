@@ -13,9 +13,6 @@
 //! ```
 //!
 //! The header's `scorer` says what kind of scorer the weights belong to, and what it needs beside them.
-//!
-//! Before version 5 the fields of the linear scorer stood in the header itself. In versions 2 and 3 the checksum covers
-//! only header and weights; version 2 has no single weights in buckets.
 
 mod parser;
 pub(crate) mod part_table;
@@ -41,8 +38,6 @@ use crate::score::{ScorerKind, ScorerModel, Shared};
 
 pub(crate) const MAGIC: &[u8; 8] = b"TREEWRT\n";
 const VERSION: u32 = 5;
-const FIRST_WITH_WHOLE_CHECKSUM: u32 = 4;
-const OLDEST_VERSION: u32 = 2;
 const PREFIX: usize = 32;
 const CHECKSUM_AT: usize = 24;
 const ALIGNMENT: usize = 64;
@@ -141,20 +136,6 @@ struct Header {
     score_gaps: ScoreGaps,
     /// Its kind, and what that needs beside its weights.
     scorer: serde_json::Value,
-}
-
-/// The header of an older file as it would be written now.
-fn renewed(mut header: serde_json::Value) -> serde_json::Value {
-    if let Some(fields) = header.as_object_mut() {
-        let mut scorer = serde_json::json!({"kind": "perceptron"});
-        for key in ["templates", "n_buckets", "n_features"] {
-            scorer[key] = fields.remove(key).unwrap_or_default();
-        }
-        fields.insert("scorer".to_owned(), scorer);
-        let gaps = fields.remove("lags").unwrap_or_else(|| serde_json::json!([]));
-        fields.insert("score_gaps".to_owned(), gaps);
-    }
-    header
 }
 
 /// What a model is, for people and programs.
@@ -267,9 +248,9 @@ impl Model {
         let prefix = bytes.get(..PREFIX).ok_or_else(short)?;
         let number = |at: usize| u32::from_le_bytes(prefix[at..at + 4].try_into().expect("four bytes"));
         let version = number(8);
-        if !(OLDEST_VERSION..=VERSION).contains(&version) {
+        if version != VERSION {
             return Err(bad(format!(
-                "the model has version {version}; this program reads versions {OLDEST_VERSION} to {VERSION}"
+                "the model has version {version}; this program reads version {VERSION}"
             )));
         }
         let n_words = u64::from_le_bytes(prefix[16..24].try_into().expect("eight bytes"));
@@ -286,17 +267,10 @@ impl Model {
             }));
         }
         let header = &bytes[PREFIX..PREFIX + header_len];
-        let checksum = match version {
-            ..FIRST_WITH_WHOLE_CHECKSUM => old_checksum(header, &bytes[start..]),
-            _ => checksum(&bytes[..start], &bytes[start..]),
-        };
-        if checksum != number(CHECKSUM_AT) {
+        if checksum(&bytes[..start], &bytes[start..]) != number(CHECKSUM_AT) {
             return Err(bad("the model is damaged: its checksum does not match".to_owned()));
         }
-        let header = match version {
-            ..VERSION => serde_json::from_slice(header).map(renewed).and_then(serde_json::from_value),
-            _ => serde_json::from_slice(header),
-        };
+        let header = serde_json::from_slice(header);
         Ok((header.map_err(|error| bad(format!("in the model's header: {error}")))?, start))
     }
 
@@ -360,14 +334,6 @@ fn checksum(front: &[u8], weights: &[u8]) -> u32 {
     let mut checksum = crc32fast::Hasher::new();
     checksum.update(&front[..CHECKSUM_AT]);
     checksum.update(&front[CHECKSUM_AT + 4..]);
-    checksum.update(weights);
-    checksum.finalize()
-}
-
-/// The same for files before version 4.
-fn old_checksum(header: &[u8], weights: &[u8]) -> u32 {
-    let mut checksum = crc32fast::Hasher::new();
-    checksum.update(header);
     checksum.update(weights);
     checksum.finalize()
 }

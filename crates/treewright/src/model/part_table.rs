@@ -90,7 +90,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Vec<PartEntry>> {
     };
     let long = |at: usize| -> Result<u64> { Ok(u64::from(number(at)?) | u64::from(number(at + 4)?) << 32) };
     let version = number(8)?;
-    if !(OLD_VERSION..=VERSION).contains(&version) {
+    if version != VERSION {
         return Err(bad(format!("the pipeline has version {version}; this program reads version {VERSION}")));
     }
     let n_parts = number(12)? as usize;
@@ -107,9 +107,6 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Vec<PartEntry>> {
         let kind = *kind.ok_or_else(|| bad("a part is of an unknown kind"))?;
         Ok(PartEntry { kind, close_calls: number(at + 4)?, range })
     };
-    if version == OLD_VERSION {
-        return (0..n_parts).map(entry).collect();
-    }
     if number(table)? != crc32fast::hash(&bytes[..table]) {
         return Err(bad("the table of parts is damaged: its checksum does not match"));
     }
@@ -127,9 +124,6 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Vec<PartEntry>> {
     }
     Ok(parts)
 }
-
-/// Files of version 1 have no checksum after the table, and their parts may lie anywhere.
-const OLD_VERSION: u32 = 1;
 
 /// Writes a pipeline file of parts given as kind, price of close calls and bytes.
 ///
@@ -197,7 +191,6 @@ mod tests {
             for bit in 0..8 {
                 let mut changed = bytes.clone();
                 changed[at] ^= 1 << bit;
-                // A version of 1 would be one of the old files, whose tables nothing protects.
                 let is_magic = at < MAGIC.len();
                 assert!(is_magic || read(&changed).is_err(), "byte {at}, bit {bit}");
             }

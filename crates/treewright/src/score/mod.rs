@@ -1,6 +1,6 @@
 //! Scorers turn views into rows of numbers, one number per action; learners change them.
 //!
-//! One folder per kind of scorer, and one line in [`KINDS`].
+//! One folder per kind of scorer, and one line in `KINDS`.
 
 #[cfg(test)]
 mod bigrams;

@@ -183,7 +183,7 @@ impl<'a, S: BracketFixture> Search<'a, S> {
     /// The loss of a configuration.
     fn loss(&mut self, forest: &mut Forest, state: &S::State) -> u32 {
         let (settled, here) = self.settled(forest, state);
-        settled + self.to_go(forest, state, &here)
+        settled + self.loss_to_go(forest, state, &here)
     }
 
     /// The loss at ends before b0, and what was built up to b0.
@@ -221,7 +221,7 @@ impl<'a, S: BracketFixture> Search<'a, S> {
     }
 
     /// The loss at ends from b0 on; `here` was built and ends at b0.
-    fn to_go(&mut self, forest: &mut Forest, state: &S::State, here: &[(u32, LabelId)]) -> u32 {
+    fn loss_to_go(&mut self, forest: &mut Forest, state: &S::State, here: &[(u32, LabelId)]) -> u32 {
         let view = self.system.view(state);
         let next = view.next.index();
         let key = self.key(forest, state, here);
@@ -237,16 +237,16 @@ impl<'a, S: BracketFixture> Search<'a, S> {
                 let after = self.system.apply(forest, state, action);
                 let view = self.system.view(&after);
                 if view.next.index() > next {
-                    return difference(here, &self.gold[next]) + self.to_go(forest, &after, &[]);
+                    return difference(here, &self.gold[next]) + self.loss_to_go(forest, &after, &[]);
                 }
                 if self.system.name(action) != "RE" {
-                    return self.to_go(forest, &after, here);
+                    return self.loss_to_go(forest, &after, here);
                 }
                 let top = *forest.node(forest.cell(view.stack.expect("just built")).node);
                 let mut here = here.to_vec();
                 here.push((top.left.index() as u32, top.label.expect("labelled")));
                 here.sort_unstable();
-                self.to_go(forest, &after, &here)
+                self.loss_to_go(forest, &after, &here)
             });
             after.min().expect("a state that is not final has a legal action")
         };
