@@ -249,3 +249,29 @@ impl<A: Kinds> Actions<A> {
         out.insert_range(first + arguments.start, first + arguments.end);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    actions! {
+        Shift = "SH",
+        Gap(count: u32) = "GAP-{count}",
+        Swap(count: u32) = "SWAP-{count}",
+    }
+
+    #[test]
+    fn ids_actions_and_names_are_one_to_one() {
+        for table in [Actions::<Action>::new([1, 3, 2]), Actions::ending_in([3, 2])] {
+            let actions: Vec<Action> = (0..table.len()).map(|id| table.get(ActionId::new(id))).collect();
+            let names: Vec<String> = actions.iter().map(|action| action.name(&())).collect();
+            assert_eq!(names, ["SH", "GAP-0", "GAP-1", "GAP-2", "SWAP-0", "SWAP-1"]);
+            assert!(actions.iter().map(|&action| table.id(action).index()).eq(0..6));
+            let mut allowed = ActionSet::default();
+            let table = table.clear(&mut allowed);
+            table.allow(Action::Gap, 1..3, &mut allowed);
+            table.allow(Action::Swap, 0..0, &mut allowed);
+            assert_eq!(allowed.indices().collect::<Vec<_>>(), [2, 3]);
+        }
+    }
+}
