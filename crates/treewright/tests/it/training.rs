@@ -200,7 +200,7 @@ fn damaged_models_are_refused() {
     check(&other, "version 9");
     other[8] = 1;
     check(&other, "version 1");
-    other[8] = 4;
+    other[8] = bytes[8];
     other[20] = 1;
     check(&other, "more than this program reads");
     for at in [32, 40, bytes.len() - 3] {
