@@ -379,7 +379,7 @@ impl Forest {
     }
 
     /// The node at `place`, if there is one.
-    #[inline]
+    #[inline(always)]
     pub fn peek(&self, view: &View, place: Place) -> Option<NodeId> {
         match place {
             Place::Stack(i) => self.nth(view.stack, i),

@@ -407,8 +407,9 @@ impl PlaceAtoms {
         }
     }
 
-    /// Looks at the node of the place, and at those below it.
-    #[inline]
+    /// Looks at the node of the place, and at those below it. (Part of the kernels, which are compiled for AVX2 only as far as
+    /// they are inlined.)
+    #[inline(always)]
     fn look(&self, forest: &Forest, node: Option<NodeId>, encoded: &Encoded, values: &mut [u32]) {
         let mut nodes: [Option<&Node>; MAX_NODES] = [None; MAX_NODES];
         nodes[0] = node.map(|node| forest.node(node));

@@ -73,6 +73,10 @@ fn fits(
             let (n, n_known) = &mut counts[usize::from(is_mark(tag))];
             *n += 1;
             *n_known += usize::from(is_known(token));
+            // Whatever follows, at least half of the words will be known.
+            if counts[0].1 * 2 >= sentence.len() {
+                return Some(true);
+            }
         }
     }
     let (n, n_known) = counts.into_iter().find(|(n, _)| *n > 0)?;
