@@ -272,7 +272,10 @@ mod unix {
         let (copy_folder, mut command) = (folder.with_extension("bin"), program());
         if is_root {
             std::fs::create_dir_all(&copy_folder).expect("a folder");
-            std::fs::copy(env!("CARGO_BIN_EXE_treewright"), copy_folder.join("treewright")).expect("room");
+            // Copied by another process: a file that this one has open for writing might be inherited by the program of
+            // another test, and could not be run.
+            let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_treewright")).arg(&copy_folder).status();
+            assert!(copied.expect("cp runs").success());
             command = Command::new(copy_folder.join("treewright"));
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).uid(65534);
         }
