@@ -269,7 +269,8 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
                     (Vec::new(), Vec::new(), Some(read))
                 }
             };
-            let known_words = known_words(&worker, &entries);
+            let known_words =
+                if args.read.quiet { KnownWords::default() } else { known_words(&worker, &entries) };
             let started = Instant::now();
             let parse = |entry| parse_entry(&mut worker, entry, said);
             let entries: Vec<Vec<Entry>> = entries.into_iter().map(parse).collect();

@@ -13,8 +13,8 @@ use crate::system::{ActionSet, TransitionSystem};
 /// Exhaustive search.
 pub(crate) struct Exhaustive;
 
-/// A finished derivation.
-struct Finished<T> {
+/// A derivation, finished or not.
+struct Hypothesis<T> {
     state: T,
     score: f64,
     n_steps: usize,
@@ -52,7 +52,7 @@ impl<S: TransitionSystem> Decoder<S> for Exhaustive {
         let slot = scorer.open_one(sentence);
         let mut forest = Forest::new();
         let start = system.start(&mut forest, sentence);
-        let mut todo = vec![Finished { state: start, score: 0.0, n_steps: 0 }];
+        let mut todo = vec![Hypothesis { state: start, score: 0.0, n_steps: 0 }];
         let mut finished = Vec::new();
         while let Some(next) = todo.pop() {
             if system.is_final(&forest, &next.state) {
@@ -60,7 +60,7 @@ impl<S: TransitionSystem> Decoder<S> for Exhaustive {
                 continue;
             }
             for (state, score) in successors(system, scorer, (slot, &mut forest), &next.state) {
-                todo.push(Finished { state, score: next.score + score, n_steps: next.n_steps + 1 });
+                todo.push(Hypothesis { state, score: next.score + score, n_steps: next.n_steps + 1 });
             }
         }
         let longest = finished.iter().map(|one| one.n_steps).max().unwrap_or(0);
@@ -77,7 +77,7 @@ impl<S: TransitionSystem> Decoder<S> for Exhaustive {
         }
         scorer.close(slot);
         finished.sort_by(|one, other| other.score.total_cmp(&one.score));
-        for Finished { state, score, .. } in finished {
+        for Hypothesis { state, score, .. } in finished {
             if !found(Found { forest: &forest, state, score, score_gap: 0.0 }) {
                 break;
             }
