@@ -270,7 +270,7 @@ pub fn for_each_entry(
 
 /// A mistake in the flags: the program ends with exit code 2.
 pub fn usage(message: impl Into<String>) -> Error {
-    Error::new(Code::Usage, 0, 0, message)
+    Error::new(Code::Usage, message)
 }
 
 /// Turns a command's result into its exit code. A reader that closed the pipe is not an error worth a message.

@@ -21,7 +21,7 @@ static ENGLISH: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"
 pub fn embedded() -> Result<Pipeline> {
     if ENGLISH.0.is_empty() {
         let message = "this program was built without a default model: name one with --model";
-        return Err(Error::new(Code::BadModel, 0, 0, message));
+        return Err(Error::new(Code::BadModel, message));
     }
     Pipeline::from_static(&ENGLISH.0, EMBEDDED)
 }
@@ -122,7 +122,7 @@ fn unknown(model: &Path) -> Error {
     if std::env::var_os("TREEWRIGHT_MODELS").is_none() {
         message.push_str(", which is not set");
     }
-    Error::new(Code::Io, 0, 0, message).in_file(&name)
+    Error::new(Code::Io, message).in_file(&name)
 }
 
 /// The known name that is most like this one, if it is much like it.

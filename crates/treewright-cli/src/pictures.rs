@@ -125,7 +125,7 @@ mod rendering {
         if fonts().is_empty() {
             let message = "no font is installed, so the words of a PNG or PDF could not be shown: install one (such \
                            as Noto Sans or DejaVu Sans), or write SVG or HTML";
-            return Err(Error::new(Code::NoFont, 0, 0, message));
+            return Err(Error::new(Code::NoFont, message));
         }
         Ok(())
     }
@@ -200,7 +200,7 @@ mod rendering {
         if let (Some(width), Some(height)) = (side("width"), side("height")) {
             check_size(width, height).map_err(|what| {
                 let message = format!("it would be {what}: write SVG or HTML instead");
-                Error::new(Code::TooLargeToDraw, 0, 0, message)
+                Error::new(Code::TooLargeToDraw, message)
             })?;
         }
         let options = usvg::Options { fontdb: Arc::clone(fonts()), ..usvg::Options::default() };
@@ -276,11 +276,11 @@ mod rendering {
              every script), or write SVG or HTML",
             points.join(" ")
         );
-        Error::new(Code::NoFont, 0, 0, message)
+        Error::new(Code::NoFont, message)
     }
 
     fn broken(what: &str) -> Error {
-        Error::new(Code::Unwritable, 0, 0, format!("the drawing cannot be made into a PNG or PDF: {what}"))
+        Error::new(Code::Unwritable, format!("the drawing cannot be made into a PNG or PDF: {what}"))
     }
 
     #[cfg(test)]

@@ -206,14 +206,19 @@ fn less_is_kept_where_less_is_asked_for() {
     let flags = ["train", "--system", "arc-hybrid", "--beam", "4", "--epochs", "2", "--dev", sample];
     stdout(&[&flags[..], &["--train", sample, "--quiet", "-o", &path]].concat(), "");
     let parse = |more: &[&str]| stdout(&[&["parse", "--model", &path, sample], more].concat(), "");
-    assert_eq!(parse(&[]), parse(&["--keep", "95"]));
+    assert_eq!(parse(&[]), parse(&["--prune-percentile", "95"]));
+    // Its name of before.
+    assert_eq!(parse(&["--keep", "1"]), parse(&["--prune-percentile", "1"]));
     assert_eq!(
-        parse(&["--keep", "1"]),
+        parse(&["--prune-percentile", "1"]),
         parse(&["--beam", "1"]),
         "the first percentile of score gaps is no gap"
     );
-    assert_ne!(parse(&["--keep", "1"]), parse(&["--keep", "100"]));
-    assert_eq!(run(&["parse", "--model", &path, sample, "--keep", "101"], "").status.code(), Some(2));
+    assert_ne!(parse(&["--prune-percentile", "1"]), parse(&["--prune-percentile", "100"]));
+    assert_eq!(
+        run(&["parse", "--model", &path, sample, "--prune-percentile", "101"], "").status.code(),
+        Some(2)
+    );
 }
 
 /// `treewright info | head -1`: whoever reads may stop at any time.

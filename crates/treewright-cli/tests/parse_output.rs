@@ -111,7 +111,7 @@ fn parses_in_conllu_are_ranked_and_documents_start_once() {
 
 #[test]
 fn parses_in_brackets_and_json_say_the_same() {
-    let flags = ["parse", "--model", constituents(), "--k-best", "4", "--keep", "100"];
+    let flags = ["parse", "--model", constituents(), "--k-best", "4", "--prune-percentile", "100"];
     let brackets = stdout(&flags, TEXT);
     let (ranks, scores, probabilities) =
         (comments(&brackets, "parse"), comments(&brackets, "score"), comments(&brackets, "probability"));
@@ -161,7 +161,7 @@ fn json_has_the_score_also_of_a_single_parse() {
 
 #[test]
 fn every_parse_of_a_document_has_its_own_place() {
-    let flags = ["parse", "--model", constituents(), "--k-best", "3", "--keep", "100"];
+    let flags = ["parse", "--model", constituents(), "--k-best", "3", "--prune-percentile", "100"];
     let table = stdout(&[&flags[..], &["--text-column", "2", "--to", "ptb"]].concat(), "a\tHe ran.\n");
     assert!(table.lines().count() > 1, "{table}");
     assert!(table.lines().all(|line| line.starts_with("a\t1\t(") && line.ends_with(')')), "{table}");

@@ -63,7 +63,7 @@ fn main() -> Result<(), Failure> {
             "--trust-readings" => config.trust_readings = value.parse()?,
             "--open-epochs" => config.open_epochs = value.parse()?,
             "--least-feature" => config.min_feature = value.parse()?,
-            "--least-weight" => config.min_weight = value.parse()?,
+            "--min-weight" => config.min_weight = value.parse()?,
             "--dropout" => config.dropout = value.parse()?,
             "--model" => model_file.clone_from(value),
             "--jackknife" => folds = Some(value.parse()?),

@@ -17,7 +17,7 @@ fn main() -> Result<()> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["compare", transforms, raw, expected] => compare(transforms, raw, expected),
         ["inverse", transforms, inverses, file] => inverse(transforms, inverses, file),
-        _ => Err(Error::new(Code::BadRules, 0, 0, "expected compare or inverse with three arguments each")),
+        _ => Err(Error::new(Code::BadRules, "expected compare or inverse with three arguments each")),
     }
 }
 

@@ -125,7 +125,7 @@ impl TrainConfig {
     /// # Errors
     /// With the name of the setting that does not.
     pub fn check(&self) -> Result<()> {
-        let complain = |message: &str| Err(Error::new(Code::BadTraining, 0, 0, message));
+        let complain = |message: &str| Err(Error::new(Code::BadTraining, message));
         match () {
             () if self.beam == 0 => complain("beam must be at least 1"),
             () if self.batch == 0 => complain("batch must be at least 1"),
@@ -155,7 +155,7 @@ impl TrainConfig {
             let before = &text[..error.span().map_or(0, |span| span.start)];
             let line = before.matches('\n').count() + 1;
             let column = before.rsplit('\n').next().map_or(0, |start| start.chars().count()) + 1;
-            Error::new(Code::BadTraining, line, column, error.message())
+            Error::at(Code::BadTraining, line, column, error.message())
         })
     }
 
@@ -177,7 +177,7 @@ impl TrainConfig {
         shipped(name).ok_or_else(|| {
             let message =
                 format!("there is no feature set {name:?}; there are {}", shipped_names().join(", "));
-            Error::new(Code::BadTraining, 0, 0, message)
+            Error::new(Code::BadTraining, message)
         })
     }
 
@@ -192,7 +192,7 @@ impl TrainConfig {
                 let message = format!(
                     "there is no pseudo-projective encoding {name:?}; there are head, path and head+path"
                 );
-                Error::new(Code::BadTraining, 0, 0, message)
+                Error::new(Code::BadTraining, message)
             }),
         }
     }

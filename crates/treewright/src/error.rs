@@ -130,8 +130,13 @@ pub struct Error {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// An error that knows its line and column; readers add the sentence, the door adds the file.
-    pub fn new(code: Code, line: usize, column: usize, message: impl Into<String>) -> Self {
+    /// An error that no line of the input is to blame for.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self::at(code, 0, 0, message)
+    }
+
+    /// An error at a line and column; readers add the sentence, the door adds the file.
+    pub fn at(code: Code, line: usize, column: usize, message: impl Into<String>) -> Self {
         let location = Location { line, column, ..Location::default() };
         Error { code, location, message: message.into(), io_kind: None }
     }
@@ -172,7 +177,7 @@ impl From<&std::io::Error> for Error {
     fn from(error: &std::io::Error) -> Self {
         match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
             Some(inner) => inner.clone(),
-            None => Error { io_kind: Some(error.kind()), ..Error::new(Code::Io, 0, 0, error.to_string()) },
+            None => Error { io_kind: Some(error.kind()), ..Error::new(Code::Io, error.to_string()) },
         }
     }
 }

@@ -92,15 +92,15 @@ impl Bytes {
 
 /// A stretch of the bytes of a model.
 #[derive(Clone, Debug)]
-pub(crate) struct Stretch {
+pub(crate) struct ByteRange {
     pub(crate) bytes: Arc<Bytes>,
     pub(crate) range: Range<usize>,
 }
 
-impl Stretch {
+impl ByteRange {
     pub(crate) fn all_of(bytes: Bytes) -> Self {
         let range = 0..bytes.get().len();
-        Stretch { bytes: Arc::new(bytes), range }
+        ByteRange { bytes: Arc::new(bytes), range }
     }
 
     pub(crate) fn get(&self) -> &[u8] {
@@ -110,7 +110,7 @@ impl Stretch {
     /// The same from `start` on, to be used as 32-bit words where they lie, or copied if they do not lie well.
     pub(crate) fn words_from(&self, start: usize) -> Arc<dyn WordSource> {
         let range = self.range.start + start..self.range.end;
-        let stretch = Stretch { bytes: self.bytes.clone(), range };
+        let stretch = ByteRange { bytes: self.bytes.clone(), range };
         if bytemuck::try_cast_slice::<u8, u32>(stretch.get()).is_ok() {
             return Arc::new(stretch);
         }
@@ -119,7 +119,7 @@ impl Stretch {
     }
 }
 
-impl WordSource for Stretch {
+impl WordSource for ByteRange {
     fn words(&self) -> &[u32] {
         bytemuck::cast_slice(self.get())
     }

@@ -75,7 +75,7 @@ impl<T> Feeder<'_, T> {
 }
 
 fn stopped() -> Error {
-    Error::new(Code::Io, 0, 0, "stopped")
+    Error::new(Code::Io, "stopped")
 }
 
 /// Has `jobs` threads work on items, whichever is free, and hands the results to `take` in the order of the items. `worker`
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn an_error_ends_it() {
-        let error = || Error::new(Code::Unwritable, 1, 1, "full");
+        let error = || Error::at(Code::Unwritable, 1, 1, "full");
         let taken = |stop: u64| {
             let mut n = 0;
             let take = |event| {
@@ -328,7 +328,7 @@ mod tests {
             woken.recv().expect("woken by a message");
             feeder.give(1)
         };
-        let error = Error::new(Code::Unwritable, 1, 1, "full");
+        let error = Error::at(Code::Unwritable, 1, 1, "full");
         let unblock = || wake.send(()).expect("it waits");
         let ends = in_order(1, || |i: u64| i, feed, unblock, |_| Err(error.clone()));
         assert_eq!(ends, Err(error));

@@ -99,7 +99,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
     let n_sentences = measures[0].a.len();
     if n_sentences == 0 {
         let message = "there is no sentence that both parsers and the gold file share";
-        return Err(Error::new(Code::Mismatch, 0, 0, message).in_file(&gold.name));
+        return Err(Error::new(Code::Mismatch, message).in_file(&gold.name));
     }
     let mut rng = Rng::new(args.seed);
     let outcomes: Vec<Outcome> = measures.iter().map(|measure| args.test(measure, &mut rng)).collect();
@@ -185,8 +185,7 @@ impl CompareArgs {
             if let Some(side) = bad {
                 let Status::Error(mismatch) = &scores[side].status else { continue };
                 let message = format!("{mismatch}{}", both_texts(&g.sentence, &predictions[side].sentence));
-                let error =
-                    Error::new(Code::Mismatch, 0, 0, message).in_file(&files[side].name).in_sentence(i + 1);
+                let error = Error::new(Code::Mismatch, message).in_file(&files[side].name).in_sentence(i + 1);
                 // EVALB counts such sentences as errors and goes on; both parsers lose the sentence.
                 if matches!(scorer, ConstituentScorer::Evalb(_)) {
                     left_out.push(error);
@@ -239,8 +238,7 @@ impl CompareArgs {
                     "the words differ, or there is no tree{}",
                     both_texts(&g.sentence, &predictions[side].sentence)
                 );
-                let error =
-                    Error::new(Code::Mismatch, 0, 0, message).in_file(&files[side].name).in_sentence(i + 1);
+                let error = Error::new(Code::Mismatch, message).in_file(&files[side].name).in_sentence(i + 1);
                 self.leave_out(error, left_out)?;
                 continue;
             };

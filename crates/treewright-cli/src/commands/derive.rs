@@ -139,7 +139,7 @@ fn derivations<S: Registered>(
         if let Err(why) = &derived {
             n_underivable += 1;
             let file = if args.files.len() == 1 { shown_name(&args.files[0]) } else { Cow::Borrowed("") };
-            let error = Error::new(Code::Underivable, 0, 0, format!("{} cannot derive it: {why}", S::TAG));
+            let error = Error::new(Code::Underivable, format!("{} cannot derive it: {why}", S::TAG));
             say!("{}", error.in_file(&file).in_sentence(i + 1).to_string().trim_start());
         }
         each(i, &system, derived.as_deref().map_err(String::as_str))?;

@@ -207,7 +207,7 @@ pub fn run(args: &DrawArgs) -> Result<ExitCode> {
     drawer.finish()?;
     if let Some(numbers) = args.sentence.iter().find(|numbers| numbers.first > number) {
         let message = format!("there is no {numbers}: the input has {number}");
-        return Err(Error::new(Code::Mismatch, 0, 0, message));
+        return Err(Error::new(Code::Mismatch, message));
     }
     Ok(skipping.report())
 }
@@ -310,7 +310,7 @@ impl<'a> Drawer<'a> {
         if picture.is_some() && self.n_drawn > 0 && self.pattern.is_none() {
             let message = "an SVG, PNG or PDF file holds one sentence: choose it with --sentence, put {} into the \
                            name of the output for one file each, or use --to html";
-            return Err(Error::new(Code::WrongTreeKind, 0, 0, message));
+            return Err(Error::new(Code::WrongTreeKind, message));
         }
         let drawing = match self.kind {
             Kind::Terminal => {

@@ -150,7 +150,7 @@ impl EvalArgs {
             if let Status::Error(mismatch) = &score.status {
                 let error = unreadable.cloned().unwrap_or_else(|| {
                     let message = format!("{mismatch}{}", both_texts(&g.sentence, &p.sentence));
-                    Error::new(Code::Mismatch, 0, 0, message).in_file(&predicted.name).in_sentence(i + 1)
+                    Error::new(Code::Mismatch, message).in_file(&predicted.name).in_sentence(i + 1)
                 });
                 let first = first_error.get_or_insert_with(|| error.clone());
                 // disco-dop has no figures from here on; EVALB gives up after some errors.
@@ -220,7 +220,7 @@ impl EvalArgs {
         let mut breakdowns = self.breakdowns();
         if !same_words && (!breakdowns.is_empty() || self.errors > 0 || self.per_sentence) {
             let message = "--by, --plot, --errors and --per-sentence need the same words in both files";
-            return Err(Error::new(Code::Mismatch, 0, 0, message).in_file(&predicted.name));
+            return Err(Error::new(Code::Mismatch, message).in_file(&predicted.name));
         }
         let mut attachments = same_words.then(AttachmentScore::default);
         let (mut worst, mut per_sentence) = (Vec::new(), Vec::new());
@@ -366,7 +366,7 @@ fn fits<'a>(
         return Some((gold, predicted));
     };
     let message = format!("{reason}{}", both_texts(&gold.sentence, &predicted.sentence));
-    problems.push(Error::new(Code::Mismatch, 0, 0, message).in_sentence(i + 1));
+    problems.push(Error::new(Code::Mismatch, message).in_sentence(i + 1));
     None
 }
 
@@ -388,13 +388,13 @@ fn incomparable(
                 text(of_gold, g),
                 text(of_predicted, s)
             );
-            let error = Error::new(Code::Mismatch, 0, 0, message).in_file(&predicted.name);
+            let error = Error::new(Code::Mismatch, message).in_file(&predicted.name);
             s.map_or(error.clone(), |i| error.in_sentence(i + 1))
         }
         conll18::Incomparable::NoGoldTree(i) | conll18::Incomparable::NoSystemTree(i) => {
             let is_gold = matches!(reason, conll18::Incomparable::NoGoldTree(_));
             let file = if is_gold { gold } else { predicted };
-            Error::new(Code::WrongTreeKind, 0, 0, "this sentence has no dependency tree")
+            Error::new(Code::WrongTreeKind, "this sentence has no dependency tree")
                 .in_file(&file.name)
                 .in_sentence(i + 1)
         }

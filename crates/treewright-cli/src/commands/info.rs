@@ -30,22 +30,22 @@ pub fn run(args: &InfoArgs) -> Result<ExitCode> {
     let mut out = Output::stdout();
     let mut values = Vec::new();
     for (kind, bytes) in pipeline.parts() {
-        let (info, close_calls) = match kind {
+        let (info, tagger_weight) = match kind {
             PartKind::Parser(kind) => {
                 let analyser = pipeline.analyser(Some(kind))?;
-                (analyser.parser.map(|parser| parser.info()), analyser.close_calls)
+                (analyser.parser.map(|parser| parser.info()), analyser.tagger_weight)
             }
             PartKind::Segmenter | PartKind::Tagger | PartKind::Lemmatiser => (None, 0),
         };
         if !args.json {
-            print_part(&mut out, kind, bytes, info.as_ref(), close_calls)?;
+            print_part(&mut out, kind, bytes, info.as_ref(), tagger_weight)?;
         }
         let mut value = json!({"part": kind.to_string(), "bytes": bytes});
         if let (Some(info), Value::Object(value)) = (info, &mut value)
             && let Value::Object(more) = serde_json::to_value(&info).expect("plain data")
         {
             value.extend(more);
-            value.insert("close_calls".to_owned(), close_calls.into());
+            value.insert("tagger_weight".to_owned(), tagger_weight.into());
         }
         values.push(value);
     }
@@ -63,7 +63,7 @@ fn print_part(
     kind: PartKind,
     bytes: usize,
     info: Option<&ModelInfo>,
-    close_calls: u32,
+    tagger_weight: u32,
 ) -> Result<()> {
     let mut rows = vec![("part", format!("{kind}, {:.1} MB", bytes as f64 / 1e6))];
     if let Some(info) = info {
@@ -77,8 +77,11 @@ fn print_part(
             ("weights", format!("{:.1} MB", info.weight_bytes as f64 / 1e6)),
             ("beam", config.beam.to_string()),
         ]);
-        if close_calls > 0 {
-            rows.push(("close calls", format!("the parser is asked, price {close_calls}")));
+        if tagger_weight > 0 {
+            rows.push((
+                "tag reranking",
+                format!("by the parser; the tagger's score has weight {tagger_weight}"),
+            ));
         }
         let trained =
             format!("{:?} update, seed {}, up to {} epochs", config.update, config.seed, config.epochs);

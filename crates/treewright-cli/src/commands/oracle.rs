@@ -207,7 +207,7 @@ fn answer_one(args: &OracleArgs, kind: OracleKind) -> Result<ExitCode> {
         labels: args.labels.clone(),
         single_root: !args.many_roots,
     };
-    let answer = gold::answer(args, kind, &query).map_err(|why| Error::new(Code::Underivable, 0, 0, why))?;
+    let answer = gold::answer(args, kind, &query).map_err(|why| Error::new(Code::Underivable, why))?;
     let mut rows: Vec<Vec<String>> =
         answer.shown.iter().map(|(name, text)| vec![(*name).to_owned(), text.clone()]).collect();
     let number = |loss: Option<u32>| loss.map_or_else(|| "-".to_owned(), |loss| loss.to_string());

@@ -107,8 +107,8 @@ pub struct ParseArgs {
     /// Use only the tagger's best tags. Without this flag, where its two best tags are close, the sentence is parsed
     /// with both and the better total score is kept: up to twice the time, a little more accurate (models that gain
     /// nothing from it never do so)
-    #[arg(long)]
-    first_tags: bool,
+    #[arg(long, alias = "first-tags")]
+    no_tag_reranking: bool,
 
     /// How to search [default: as trained]
     #[arg(long, value_enum)]
@@ -120,12 +120,12 @@ pub struct ParseArgs {
 
     /// Prune hypotheses whose score gap to the best is larger than the gaps that this many percent of the eventual
     /// winners had on the development set; 100 prunes nothing, a smaller number is faster [default: 95]
-    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=100))]
-    keep: Option<u8>,
+    #[arg(long, value_name = "PERCENT", alias = "keep", value_parser = clap::value_parser!(u8).range(1..=100))]
+    prune_percentile: Option<u8>,
 
     /// Write up to this many different parses per sentence, best first, each with its score and its probability among
     /// those written. The beam must be at least as wide; the first parse is the same as without this flag. A wider
-    /// --beam and --keep 100 find more
+    /// --beam and --prune-percentile 100 find more
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MAX_BEAM))]
     k_best: u16,
 
@@ -190,7 +190,10 @@ impl ParseArgs {
         }
         let method = match width {
             1 => Method::Greedy,
-            _ => Method::Beam { width, keep: self.keep.map_or(Method::KEEP, usize::from) },
+            _ => Method::Beam {
+                width,
+                percentile: self.prune_percentile.map_or(Method::PERCENTILE, usize::from),
+            },
         };
         Ok(Search { method, k_best })
     }
@@ -250,8 +253,8 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
         (_, false) => Said::Nothing,
     };
     let worker = || {
-        let close_calls = if args.first_tags { 0 } else { analyser.close_calls };
-        let mut worker = analyser.worker(search, tagging).with_close_calls(close_calls);
+        let tagger_weight = if args.no_tag_reranking { 0 } else { analyser.tagger_weight };
+        let mut worker = analyser.worker(search, tagging).with_tagger_weight(tagger_weight);
         move |batch: Batch| {
             let (entries, documents, read) = match batch {
                 Batch::Sentences(entries) => (entries, Vec::new(), None),

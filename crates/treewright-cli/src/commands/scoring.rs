@@ -92,7 +92,7 @@ impl ScoringArgs {
         let Some(kind) = gold.kind() else {
             let message =
                 format!("there are no trees in this {} file; expected gold trees", gold.format.as_str());
-            return Err(Error::new(Code::WrongTreeKind, 0, 0, message).in_file(&gold.name));
+            return Err(Error::new(Code::WrongTreeKind, message).in_file(&gold.name));
         };
         let mut others = Vec::new();
         for path in predicted {
@@ -108,7 +108,7 @@ impl ScoringArgs {
                     gold.format.as_str(),
                     kind.name()
                 );
-                return Err(Error::new(Code::WrongTreeKind, 0, 0, message).in_file(&file.name));
+                return Err(Error::new(Code::WrongTreeKind, message).in_file(&file.name));
             }
             others.push(file);
         }
@@ -192,10 +192,9 @@ impl ScoringArgs {
                 let text = std::fs::read(path).map_err(|error| {
                     let known: Vec<&str> = Params::names().collect();
                     let message = format!("{error}; expected a .prm file or one of {}", known.join(", "));
-                    Error::new(Code::Io, 0, 0, message).in_file(name)
+                    Error::new(Code::Io, message).in_file(name)
                 })?;
-                let bad =
-                    |_| Error::new(Code::InvalidUtf8, 0, 0, "the parameter file is not UTF-8").in_file(name);
+                let bad = |_| Error::new(Code::InvalidUtf8, "the parameter file is not UTF-8").in_file(name);
                 Params::parse(&String::from_utf8(text).map_err(bad)?).map_err(|error| error.in_file(name))?
             }
         };
@@ -256,7 +255,7 @@ pub fn side_by_side<'a>(gold: &'a Treebank, predicted: &'a Treebank) -> (Pairing
             pairing.pairs.len() + 1,
             text_of(sentence)
         );
-        Error::new(Code::Mismatch, 0, 0, message).in_file(&predicted.name)
+        Error::new(Code::Mismatch, message).in_file(&predicted.name)
     });
     (pairing, error)
 }

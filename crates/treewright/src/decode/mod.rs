@@ -116,20 +116,20 @@ pub enum Method {
         width: usize,
         /// Hypotheses are pruned whose score gap to the best is larger than this percentile of the gaps that eventual
         /// winners had on the development set. 100 prunes nothing, nor does any number if the model has not seen gaps.
-        keep: usize,
+        percentile: usize,
     },
 }
 
 impl Method {
-    /// What `keep` is unless something else is asked for: two thirds of the time, for a tenth of a point of accuracy in
-    /// most models (docs/log/2026-11.md).
-    pub const KEEP: usize = 95;
+    /// The default percentile: takes two thirds of the time, for a tenth of a point of accuracy in most models
+    /// (docs/log/2026-11.md).
+    pub const PERCENTILE: usize = 95;
 
     /// A beam of this width without pruning; a beam of one hypothesis is greedy.
     pub fn beam(width: usize) -> Self {
         match width {
             0 | 1 => Method::Greedy,
-            _ => Method::Beam { width, keep: 100 },
+            _ => Method::Beam { width, percentile: 100 },
         }
     }
 
@@ -145,7 +145,9 @@ impl Method {
     pub fn decoder<S: TransitionSystem>(self, gaps: &ScoreGaps) -> Box<dyn Decoder<S>> {
         match self {
             Method::Greedy => Box::new(Greedy::default()),
-            Method::Beam { width, keep } => Box::new(Beam::new(width).with_max_gap(gaps.percentile(keep))),
+            Method::Beam { width, percentile } => {
+                Box::new(Beam::new(width).with_max_gap(gaps.percentile(percentile)))
+            }
         }
     }
 }

@@ -173,7 +173,7 @@ fn check_length(n_words: usize, n_leaves: usize) -> Result<()> {
         return Ok(());
     }
     let message = format!("the sentence has {n_words} words but its tree {n_leaves}");
-    Err(Error::new(Code::Mismatch, 0, 0, message))
+    Err(Error::new(Code::Mismatch, message))
 }
 
 /// Second parents, one line each: a drawing with them would no longer be a drawing of a tree.
@@ -313,12 +313,12 @@ impl Dependencies {
         for (i, arc) in tree.arcs.iter().enumerate() {
             if let Some(head) = arc.head.filter(|head| head.index() >= n) {
                 let message = format!("the head of word {} is {}, of {n} words", i + 1, head.index() + 1);
-                return Err(Error::new(Code::BadHead, 0, 0, message));
+                return Err(Error::new(Code::BadHead, message));
             }
         }
         if let Some(token) = tree.find_cycle() {
             let message = format!("word {} is its own ancestor", token.index() + 1);
-            return Err(Error::new(Code::Cycle, 0, 0, message));
+            return Err(Error::new(Code::Cycle, message));
         }
         let heads: Vec<Option<usize>> = tree.arcs.iter().map(|arc| arc.head.map(TokenIdx::index)).collect();
         let length = |dependent: usize| heads[dependent].map_or(0, |head| head.abs_diff(dependent));

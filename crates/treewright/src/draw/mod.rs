@@ -70,7 +70,7 @@ impl Default for Options {
 }
 
 fn too_large(message: impl Into<String>) -> Error {
-    Error::new(Code::TooLargeToDraw, 0, 0, message)
+    Error::new(Code::TooLargeToDraw, message)
 }
 
 /// The text as it can be shown: control characters become visible, so that a treebank can neither move the cursor

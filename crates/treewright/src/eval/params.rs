@@ -91,7 +91,7 @@ impl Params {
                 None => (line, ""),
             };
             let column = line.chars().count() - value.chars().count() + 1;
-            let bad = |message: String| Error::new(Code::BadRules, i + 1, column, message);
+            let bad = |message: String| Error::at(Code::BadRules, i + 1, column, message);
             if value.is_empty() {
                 return Err(bad(format!("{key} has no value; expected KEY VALUE")));
             }
@@ -128,7 +128,7 @@ impl Params {
                 }
                 "LA" | "TED" | "DEP" => {}
                 _ => {
-                    return Err(Error::new(
+                    return Err(Error::at(
                         Code::BadRules,
                         i + 1,
                         1,

@@ -5,7 +5,7 @@ use super::encode::{Encoded, NONE};
 use super::template::{Atom, Attribute, Column, Edge, N_COLUMNS, NodePath, Spot, TemplateSet};
 use crate::forest::{Forest, Kind, Node, Place, View};
 use crate::ids::{NodeId, TokenIdx};
-use crate::weights::kernel::Lists;
+use crate::weights::kernel::BranchlessLists;
 
 /// No place of a compiled set has more nodes, so that a node's slot needs no check.
 pub(super) const MAX_NODES: usize = 32;
@@ -328,7 +328,12 @@ impl Extractor {
 
     /// What `make` makes of the key of every template of a group that counts, for the view looked at last, into `out`.
     #[inline(always)]
-    pub(crate) fn keys<T: Copy>(&self, group: usize, out: &mut Lists<T, 1>, make: impl FnMut(u64) -> T) {
+    pub(crate) fn keys<T: Copy>(
+        &self,
+        group: usize,
+        out: &mut BranchlessLists<T, 1>,
+        make: impl FnMut(u64) -> T,
+    ) {
         self.groups[group].keys(&self.values, out, make);
     }
 
@@ -342,7 +347,7 @@ impl Extractor {
         }
         look_at_others(&self.others, self.first_other, forest, view, &mut values.0);
         out.resize(self.groups.iter().map(|group| group.seeds.len()).sum(), 0);
-        let mut keys = Lists::new(out, [0]);
+        let mut keys = BranchlessLists::new(out, [0]);
         for group in &self.groups {
             group.keys(&values, &mut keys, |key| key);
         }
@@ -449,7 +454,12 @@ fn spots(node: &Node) -> [usize; N_SPOTS] {
 
 impl TemplateGroup {
     #[inline(always)]
-    fn keys<T: Copy>(&self, values: &Values, out: &mut Lists<T, 1>, mut make: impl FnMut(u64) -> T) {
+    fn keys<T: Copy>(
+        &self,
+        values: &Values,
+        out: &mut BranchlessLists<T, 1>,
+        mut make: impl FnMut(u64) -> T,
+    ) {
         let mut rest = Templates { seeds: &self.seeds, parts: &self.parts };
         let [one, two, three, four, five, six] = self.n_of_size;
         rest.keys::<1, T>(one, values, out, &mut make);
@@ -476,7 +486,7 @@ impl Templates<'_> {
         &mut self,
         n: u16,
         values: &Values,
-        out: &mut Lists<T, 1>,
+        out: &mut BranchlessLists<T, 1>,
         make: &mut impl FnMut(u64) -> T,
     ) {
         let n = usize::from(n);

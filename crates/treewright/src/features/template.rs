@@ -114,7 +114,7 @@ impl TemplateSet {
             for word in code.split_whitespace() {
                 let column = word.as_ptr() as usize - line.as_ptr() as usize;
                 let column = line[..column].chars().count() + 1;
-                let error = |message: String| Error::new(Code::BadRules, i + 1, column, message);
+                let error = |message: String| Error::at(Code::BadRules, i + 1, column, message);
                 let template = word.split('+').map(atom).collect::<std::result::Result<Vec<_>, _>>();
                 let template = template.map_err(|why| error(format!("in template {word}: {why}")))?;
                 if template.len() > MAX_PARTS {
@@ -127,14 +127,14 @@ impl TemplateSet {
             }
         }
         if templates.is_empty() {
-            return Err(Error::new(Code::BadRules, 0, 0, "a template set needs at least one template"));
+            return Err(Error::new(Code::BadRules, "a template set needs at least one template"));
         }
         let (n_nodes, n_values) = size_of_set(&templates);
         if n_nodes > MAX_NODES || n_values > MAX_VALUES {
             let message = format!(
                 "the set looks at {n_nodes} nodes from one place, and at {n_values} values; at most {MAX_NODES} and {MAX_VALUES} are allowed (the values of each place count in eights)"
             );
-            return Err(Error::new(Code::BadRules, 0, 0, message));
+            return Err(Error::new(Code::BadRules, message));
         }
         Ok(TemplateSet { text: text.to_owned(), templates })
     }

@@ -10,7 +10,7 @@ use super::{LemmaConfig, Lemmatiser, MAX_LEARNT, Progress, Tables};
 use crate::error::{Code, Error, Result};
 use crate::rng::Rng;
 use crate::sentence::{Sentence, Token};
-use crate::tag::train::Desk;
+use crate::tag::train::Scratchpad;
 use crate::tag::weights::{Frozen, Learning};
 
 /// A distinct word: form, tags, whether it begins a sentence, and its script.
@@ -74,7 +74,7 @@ fn classifier(
     log: &mut dyn FnMut(&Progress),
 ) -> Result<Frozen> {
     let mut learning = Learning::default();
-    let mut desk = Desk { scores: vec![0.0; n_labels], ..Desk::default() };
+    let mut desk = Scratchpad { scores: vec![0.0; n_labels], ..Scratchpad::default() };
     for epoch in 1..=config.epochs {
         let mut rng = Rng::new(config.seed.wrapping_add((epoch as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)));
         let mut order: Vec<usize> = (0..examples.len()).collect();
@@ -110,7 +110,7 @@ pub(super) fn train(
     config: &LemmaConfig,
     log: &mut dyn FnMut(&Progress),
 ) -> Result<Lemmatiser> {
-    let bad = |message: &str| Err(Error::new(Code::BadTraining, 0, 0, message));
+    let bad = |message: &str| Err(Error::new(Code::BadTraining, message));
     if config.epochs == 0 {
         return bad("a lemmatiser needs at least one epoch");
     }

@@ -32,7 +32,7 @@ use crate::config::TrainConfig;
 use crate::decode::ScoreGaps;
 use crate::error::{Code, Error, Result};
 use crate::features::Vocabulary;
-use crate::map::{Bytes, Stretch, WordSource};
+use crate::map::{ByteRange, Bytes, WordSource};
 use crate::registry::{Registered, SystemTag, SystemVisitor};
 use crate::score::{ScorerKind, ScorerModel, Shared};
 
@@ -182,7 +182,7 @@ impl Model {
     /// # Errors
     /// When the output fails.
     pub fn save(&self, out: &mut dyn Write) -> Result<()> {
-        let header = self.0.header().map_err(|error| Error::new(Code::BadModel, 0, 0, error.to_string()))?;
+        let header = self.0.header().map_err(|error| Error::new(Code::BadModel, error.to_string()))?;
         let words = self.0.words();
         let bytes: &[u8] = bytemuck::cast_slice(words);
         let start = weights_start(header.len());
@@ -207,15 +207,15 @@ impl Model {
     /// When the file cannot be read or is not a whole model of this version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let open = || -> Result<Self> {
-            let file = Stretch::all_of(Bytes::open(path.as_ref())?);
+            let file = ByteRange::all_of(Bytes::open(path.as_ref())?);
             if !file.get().starts_with(part_table::MAGIC) {
-                return Self::from_stretch(&file);
+                return Self::from_range(&file);
             }
             let is_parser = |part: &PartEntry| matches!(part.kind, PartKind::Parser(_));
             let parser = part_table::read(file.get())?.into_iter().find(is_parser);
-            let none = || Error::new(Code::BadModel, 0, 0, "there is no parser in this model");
+            let none = || Error::new(Code::BadModel, "there is no parser in this model");
             let range = parser.ok_or_else(none)?.range;
-            Self::from_stretch(&Stretch { bytes: file.bytes.clone(), range })
+            Self::from_range(&ByteRange { bytes: file.bytes.clone(), range })
         };
         open().map_err(|error| error.in_file(&path.as_ref().display().to_string()))
     }
@@ -225,10 +225,10 @@ impl Model {
     /// # Errors
     /// When this is not a whole model of this version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        Self::from_stretch(&Stretch::all_of(Bytes::copy(bytes)))
+        Self::from_range(&ByteRange::all_of(Bytes::copy(bytes)))
     }
 
-    pub(crate) fn from_stretch(stretch: &Stretch) -> Result<Self> {
+    pub(crate) fn from_range(stretch: &ByteRange) -> Result<Self> {
         let (header, start) = Self::check(stretch.get())?;
         Self::build(header, stretch.words_from(start))
     }
@@ -240,7 +240,7 @@ impl Model {
 
     /// The header and the place of the weights, once lengths and checksum hold.
     fn check(bytes: &[u8]) -> Result<(Header, usize)> {
-        let bad = |message: String| Error::new(Code::BadModel, 0, 0, message);
+        let bad = |message: String| Error::new(Code::BadModel, message);
         if !bytes.starts_with(MAGIC) {
             return Err(bad("this is not a treewright model".to_owned()));
         }
@@ -280,7 +280,7 @@ impl Model {
             type Output = Result<Model>;
             fn visit<S: Registered>(self) -> Result<Model> {
                 let Build(header, words) = self;
-                let bad = |message: String| Error::new(Code::BadModel, 0, 0, message);
+                let bad = |message: String| Error::new(Code::BadModel, message);
                 let system: S = serde_json::from_value(header.tables)
                     .map_err(|error| bad(format!("in the system's tables: {error}")))?;
                 system.check_tables().map_err(|why| bad(format!("in the system's tables: {why}")))?;

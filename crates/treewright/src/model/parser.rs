@@ -90,7 +90,7 @@ impl Parser {
     /// The search the model was trained with.
     pub fn default_search(&self) -> Search {
         let method = match Method::beam(self.model.0.config().beam) {
-            Method::Beam { width, .. } => Method::Beam { width, keep: Method::KEEP },
+            Method::Beam { width, .. } => Method::Beam { width, percentile: Method::PERCENTILE },
             method => method,
         };
         Search { method, k_best: 1 }

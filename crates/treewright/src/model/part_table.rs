@@ -4,7 +4,7 @@
 //! 0   8 bytes   "TREEWPL\n"
 //! 8   u32       version (2)
 //! 12  u32       number of parts
-//! 16            for each part: u32 kind, u32 price of close calls (parsers; 0: none), u64 start, u64 length
+//! 16            for each part: u32 kind, u32 weight of the tagger (parsers; 0: tags are not reranked), u64 start, u64 length
 //!     u32       CRC-32 of all of the above
 //!               the parts, each at the next multiple of 64, with checksums of their own; zeros between them
 //! ```
@@ -65,14 +65,14 @@ impl std::fmt::Display for PartKind {
 pub(crate) struct PartEntry {
     /// What it is.
     pub(crate) kind: PartKind,
-    /// The price of close calls.
-    pub(crate) close_calls: u32,
+    /// The weight of the tagger's score when the parser reranks tags; 0 if it does not.
+    pub(crate) tagger_weight: u32,
     /// Where it lies.
     pub(crate) range: Range<usize>,
 }
 
 fn bad(message: impl Into<String>) -> Error {
-    Error::new(Code::BadModel, 0, 0, message)
+    Error::new(Code::BadModel, message)
 }
 
 fn short() -> Error {
@@ -105,7 +105,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Vec<PartEntry>> {
         let range = start as usize..end as usize;
         let kind = PartKind::ALL.get(number(at)? as usize);
         let kind = *kind.ok_or_else(|| bad("a part is of an unknown kind"))?;
-        Ok(PartEntry { kind, close_calls: number(at + 4)?, range })
+        Ok(PartEntry { kind, tagger_weight: number(at + 4)?, range })
     };
     if number(table)? != crc32fast::hash(&bytes[..table]) {
         return Err(bad("the table of parts is damaged: its checksum does not match"));
@@ -125,7 +125,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Vec<PartEntry>> {
     Ok(parts)
 }
 
-/// Writes a pipeline file of parts given as kind, price of close calls and bytes.
+/// Writes a pipeline file of parts given as kind, weight of the tagger and bytes.
 ///
 /// # Errors
 /// When the output fails.
@@ -136,12 +136,12 @@ pub(crate) fn write(parts: &[(PartKind, u32, &[u8])], out: &mut dyn Write) -> Re
     table.extend((parts.len() as u32).to_le_bytes());
     let first = PREFIX + parts.len() * ENTRY + CHECKSUM;
     let mut end = first;
-    for (kind, close_calls, bytes) in parts {
+    for (kind, tagger_weight, bytes) in parts {
         let start = end.next_multiple_of(ALIGNMENT);
         end = start + bytes.len();
         let number = PartKind::ALL.iter().position(|other| other == kind).expect("every kind is there");
         table.extend((number as u32).to_le_bytes());
-        table.extend(close_calls.to_le_bytes());
+        table.extend(tagger_weight.to_le_bytes());
         table.extend((start as u64).to_le_bytes());
         table.extend((bytes.len() as u64).to_le_bytes());
     }
@@ -177,7 +177,7 @@ mod tests {
             let bytes = file(parts);
             let read = read(&bytes).expect("what was written");
             let again: Vec<_> =
-                read.iter().map(|part| (part.kind, part.close_calls, &bytes[part.range.clone()])).collect();
+                read.iter().map(|part| (part.kind, part.tagger_weight, &bytes[part.range.clone()])).collect();
             assert_eq!(again, parts);
         }
     }

@@ -23,7 +23,7 @@ use std::sync::{Arc, OnceLock};
 use crate::error::{Code, Error, Result};
 use crate::features::Vocabulary;
 use crate::lemma::{Lemmatiser, LemmatiserWorker};
-use crate::map::{Bytes, Stretch};
+use crate::map::{ByteRange, Bytes};
 use crate::model::part_table::{self, PartEntry};
 use crate::model::{self, Model, Parser, ScoredTree, Search, Worker};
 use crate::segment::{SegmentOptions, Segmenter, penn_escape, penn_unescape};
@@ -68,7 +68,7 @@ impl Pipeline {
     /// When the file cannot be read or is no model.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let name = path.as_ref().display().to_string();
-        let open = || Self::from_stretch(Stretch::all_of(Bytes::open(path.as_ref())?), &name);
+        let open = || Self::from_range(ByteRange::all_of(Bytes::open(path.as_ref())?), &name);
         open().map_err(|error| error.in_file(&name))
     }
 
@@ -77,7 +77,7 @@ impl Pipeline {
     /// # Errors
     /// When this is no model.
     pub fn from_static(bytes: &'static [u8], name: &str) -> Result<Self> {
-        Self::from_stretch(Stretch::all_of(Bytes::Static(bytes)), name).map_err(|error| error.in_file(name))
+        Self::from_range(ByteRange::all_of(Bytes::Static(bytes)), name).map_err(|error| error.in_file(name))
     }
 
     /// Reads a pipeline from memory; it is copied.
@@ -85,25 +85,25 @@ impl Pipeline {
     /// # Errors
     /// When this is no model.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        Self::from_stretch(Stretch::all_of(Bytes::copy(bytes)), "")
+        Self::from_range(ByteRange::all_of(Bytes::copy(bytes)), "")
     }
 
-    fn from_stretch(file: Stretch, name: &str) -> Result<Self> {
-        let bad = |message: &str| Error::new(Code::BadModel, 0, 0, message);
+    fn from_range(file: ByteRange, name: &str) -> Result<Self> {
+        let bad = |message: &str| Error::new(Code::BadModel, message);
         let bytes = file.get();
         if bytes.starts_with(model::MAGIC) {
-            let parser = Parser::new(Model::from_stretch(&file)?);
+            let parser = Parser::new(Model::from_range(&file)?);
             let parts = vec![Part::new(Loaded::Parser(parser), Some(file))];
             return Ok(Pipeline { name: name.to_owned(), parts });
         }
         if !bytes.starts_with(part_table::MAGIC) {
             return Err(bad("this is not a treewright model"));
         }
-        let part = |PartEntry { kind, close_calls, range }| Part {
+        let part = |PartEntry { kind, tagger_weight, range }| Part {
             kind,
-            bytes: Some(Stretch { bytes: file.bytes.clone(), range }),
+            bytes: Some(ByteRange { bytes: file.bytes.clone(), range }),
             loaded: OnceLock::new(),
-            close_calls,
+            tagger_weight,
         };
         let parts = part_table::read(bytes)?.into_iter().map(part).collect();
         Ok(Pipeline { name: name.to_owned(), parts })
@@ -163,7 +163,7 @@ impl Pipeline {
         }
         let bytes = self.parts.iter().map(Part::bytes).collect::<Result<Vec<_>>>()?;
         let parts = self.parts.iter().zip(&bytes);
-        let parts: Vec<_> = parts.map(|(part, bytes)| (part.kind, part.close_calls, &bytes[..])).collect();
+        let parts: Vec<_> = parts.map(|(part, bytes)| (part.kind, part.tagger_weight, &bytes[..])).collect();
         part_table::write(&parts, out)
     }
 
@@ -192,7 +192,7 @@ impl Pipeline {
     pub fn parse_text(&self, text: &str) -> Result<Vec<Entry>> {
         let Some(segmenter) = self.segmenter()? else {
             let message = "the model has no segmenter, so it cannot take raw text";
-            return Err(Error::new(Code::BadModel, 0, 0, message).in_file(&self.name));
+            return Err(Error::new(Code::BadModel, message).in_file(&self.name));
         };
         let analyser = self.analyser(None)?;
         let mut worker = analyser.worker(None, Tagging::default());
@@ -217,7 +217,7 @@ impl Pipeline {
         let parser = self.parts.iter().position(|part| wanted(&part.kind));
         if let (None, Some(kind)) = (parser, kind) {
             let message = format!("there is no parser for {kind} in this model");
-            return Err(Error::new(Code::BadModel, 0, 0, message).in_file(&self.name));
+            return Err(Error::new(Code::BadModel, message).in_file(&self.name));
         }
         let is_tagger = |part: &Part| part.kind == PartKind::Tagger;
         let tagger = self.parts[..parser.unwrap_or(self.parts.len())].iter().rposition(is_tagger);
@@ -226,7 +226,7 @@ impl Pipeline {
         let group = &after[..after.iter().position(is_tagger).unwrap_or(after.len())];
         let lemmatiser = group.iter().find(|part| part.kind == PartKind::Lemmatiser);
         let load = || -> Result<Analyser> {
-            let close_calls = parser.map_or(0, |at| self.parts[at].close_calls);
+            let tagger_weight = parser.map_or(0, |at| self.parts[at].tagger_weight);
             let tagger = match tagger.map(|at| self.parts[at].loaded()).transpose()? {
                 Some(Loaded::Tagger(tagger)) => Some(tagger.clone()),
                 _ => None,
@@ -241,16 +241,16 @@ impl Pipeline {
             };
             // Trees of Penn treebanks have their own way of writing brackets and quotes.
             let is_penn = parser.as_ref().is_some_and(|parser| parser.model.vocabulary().knows("-LRB-"));
-            Ok(Analyser { tagger, lemmatiser, parser, close_calls, is_penn })
+            Ok(Analyser { tagger, lemmatiser, parser, tagger_weight, is_penn })
         };
         load().map_err(|error| error.in_file(&self.name))
     }
 
-    /// Sets the price of close calls of the first parser; 0: it is not asked.
-    pub(crate) fn set_close_calls(&mut self, price: u32) {
+    /// Sets the weight of the tagger's score for the first parser; 0: it does not rerank tags.
+    pub(crate) fn set_tagger_weight(&mut self, weight: u32) {
         let mut parsers = self.parts.iter_mut().filter(|part| matches!(part.kind, PartKind::Parser(_)));
         if let Some(part) = parsers.next() {
-            part.close_calls = price;
+            part.tagger_weight = weight;
         }
     }
 }
@@ -264,9 +264,8 @@ pub struct Analyser {
     pub lemmatiser: Option<Lemmatiser>,
     /// The parser.
     pub parser: Option<Parser>,
-    /// What the parser has to gain, for each step of the tagger's score, for a close call to go the other way; 0: tags
-    /// are the tagger's alone.
-    pub close_calls: u32,
+    /// The weight of the tagger's score when the parser reranks tags; 0: it does not.
+    pub tagger_weight: u32,
     is_penn: bool,
 }
 
@@ -299,7 +298,7 @@ impl Analyser {
             lemmatiser,
             parser,
             tagging,
-            close_calls: self.close_calls,
+            tagger_weight: self.tagger_weight,
             is_penn: self.is_penn,
             vocabulary: self.parser.as_ref().map(|parser| parser.model.vocabulary().clone()),
             hides_xpos: false,
@@ -314,7 +313,7 @@ pub struct AnalyserWorker {
     lemmatiser: Option<LemmatiserWorker>,
     parser: Option<Worker>,
     tagging: Tagging,
-    close_calls: u32,
+    tagger_weight: u32,
     is_penn: bool,
     /// The parser's.
     vocabulary: Option<Arc<Vocabulary>>,
@@ -324,9 +323,9 @@ pub struct AnalyserWorker {
 }
 
 impl AnalyserWorker {
-    /// The same worker with another price of close calls; 0: tags are the tagger's alone.
-    pub fn with_close_calls(self, close_calls: u32) -> Self {
-        AnalyserWorker { close_calls, ..self }
+    /// The same worker with another weight of the tagger's score; 0: tags are not reranked.
+    pub fn with_tagger_weight(self, tagger_weight: u32) -> Self {
+        AnalyserWorker { tagger_weight, ..self }
     }
 
     /// Sees to it that the sentence has tags that the parser knows, and says whether the tagger had to help. Tags in the
@@ -402,7 +401,7 @@ impl AnalyserWorker {
     pub fn analyse(&mut self, sentence: &mut Sentence) -> Option<Tree> {
         let is_tagged = self.tag(sentence);
         let hidden = self.hide_xpos(sentence);
-        let tree = match self.decide_close_calls(sentence, is_tagged) {
+        let tree = match self.rerank_tags(sentence, is_tagged) {
             Some(parses) => parses.into_iter().next().map(|scored| scored.tree),
             None => self.parser.as_mut().and_then(|parser| parser.parse(sentence)),
         };
@@ -415,7 +414,7 @@ impl AnalyserWorker {
     pub fn analyse_k_best(&mut self, sentence: &mut Sentence) -> Vec<ScoredTree> {
         let is_tagged = self.tag(sentence);
         let hidden = self.hide_xpos(sentence);
-        let parses = match (self.decide_close_calls(sentence, is_tagged), &mut self.parser) {
+        let parses = match (self.rerank_tags(sentence, is_tagged), &mut self.parser) {
             (Some(parses), _) => parses,
             (None, Some(parser)) => parser.parse_k_best(sentence),
             (None, None) => Vec::new(),
@@ -443,10 +442,10 @@ impl AnalyserWorker {
     }
 
     /// Parses a sentence that was just tagged, if the parser is to have a say about its tags.
-    fn decide_close_calls(&mut self, sentence: &mut Sentence, is_tagged: bool) -> Option<Vec<ScoredTree>> {
+    fn rerank_tags(&mut self, sentence: &mut Sentence, is_tagged: bool) -> Option<Vec<ScoredTree>> {
         match (&mut self.parser, &mut self.tagger) {
-            (Some(parser), Some(tagger)) if is_tagged && self.close_calls > 0 => {
-                Some(rerank::parse(tagger, parser, sentence, self.close_calls))
+            (Some(parser), Some(tagger)) if is_tagged && self.tagger_weight > 0 => {
+                Some(rerank::parse(tagger, parser, sentence, self.tagger_weight))
             }
             _ => None,
         }
@@ -472,23 +471,23 @@ mod tests {
     };
 
     #[test]
-    fn the_price_of_close_calls_is_kept_in_the_file() {
+    fn the_weight_of_the_tagger_is_kept_in_the_file() {
         let parser = PartKind::Parser(TreeKind::Dependencies);
         let part = |kind| Part {
             kind,
-            bytes: Some(Stretch::all_of(Bytes::copy(&[1]))),
+            bytes: Some(ByteRange::all_of(Bytes::copy(&[1]))),
             loaded: OnceLock::new(),
-            close_calls: 0,
+            tagger_weight: 0,
         };
         let mut pipeline = Pipeline::of_parts([PartKind::Tagger, parser, parser].map(part));
-        pipeline.set_close_calls(20);
+        pipeline.set_tagger_weight(20);
         let mut bytes = Vec::new();
         pipeline.save(&mut bytes).expect("memory");
         let read = Pipeline::from_bytes(&bytes).expect("a pipeline");
         let joined = Pipeline::join([&read]);
         for pipeline in [pipeline, read, joined] {
-            let prices: Vec<u32> = pipeline.parts.iter().map(|part| part.close_calls).collect();
-            assert_eq!(prices, [0, 20, 0]);
+            let weights: Vec<u32> = pipeline.parts.iter().map(|part| part.tagger_weight).collect();
+            assert_eq!(weights, [0, 20, 0]);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::error::{Code, Error, Result};
 use crate::lemma::Lemmatiser;
-use crate::map::Stretch;
+use crate::map::ByteRange;
 use crate::model::{Model, Parser, PartKind};
 use crate::segment::Segmenter;
 use crate::tag::Tagger;
@@ -15,10 +15,10 @@ use crate::tag::Tagger;
 pub struct Part {
     pub(super) kind: PartKind,
     /// Those of the file, if it comes from one.
-    pub(super) bytes: Option<Stretch>,
+    pub(super) bytes: Option<ByteRange>,
     pub(super) loaded: OnceLock<Loaded>,
     /// What a parser has to gain for each step of the tagger's score (`rerank.rs`); 0: it is not asked.
-    pub(super) close_calls: u32,
+    pub(super) tagger_weight: u32,
 }
 
 /// What a part holds, ready for use. Cloning one shares its tables.
@@ -66,8 +66,8 @@ impl From<Model> for Part {
 }
 
 impl Part {
-    pub(super) fn new(loaded: Loaded, bytes: Option<Stretch>) -> Self {
-        Part { kind: loaded.kind(), bytes, loaded: loaded.into(), close_calls: 0 }
+    pub(super) fn new(loaded: Loaded, bytes: Option<ByteRange>) -> Self {
+        Part { kind: loaded.kind(), bytes, loaded: loaded.into(), tagger_weight: 0 }
     }
 
     /// What it holds; read from its bytes the first time.
@@ -76,7 +76,7 @@ impl Part {
             let loaded = match self.kind {
                 PartKind::Segmenter => Loaded::Segmenter(Segmenter::from_bytes(bytes.get())?.into()),
                 PartKind::Tagger => Loaded::Tagger(Tagger::from_bytes(bytes.get())?),
-                PartKind::Parser(_) => Loaded::Parser(Parser::new(Model::from_stretch(bytes)?)),
+                PartKind::Parser(_) => Loaded::Parser(Parser::new(Model::from_range(bytes)?)),
                 PartKind::Lemmatiser => Loaded::Lemmatiser(Lemmatiser::from_bytes(bytes.get())?),
             };
             if let Loaded::Parser(parser) = &loaded
@@ -84,7 +84,7 @@ impl Part {
             {
                 let (table, kind) = (self.kind, parser.kind());
                 let message = format!("the table calls a part {table}, but it is for {kind}");
-                return Err(Error::new(Code::BadModel, 0, 0, message));
+                return Err(Error::new(Code::BadModel, message));
             }
             // If another thread was faster, what it read is kept.
             let _ = self.loaded.set(loaded);

@@ -30,7 +30,7 @@ impl ScorerKind for Bigrams {
     ) -> Result<Arc<dyn ScorerModel>> {
         let mut table = Table::new(shared.n_actions);
         if words.words().len() != table.weights.len() {
-            return Err(Error::new(Code::BadModel, 0, 0, "the weights do not fit the actions"));
+            return Err(Error::new(Code::BadModel, "the weights do not fit the actions"));
         }
         table.weights = words.words().iter().map(|&word| f32::from_bits(word)).collect();
         Ok(Arc::new(Frozen { words: words.words().to_vec(), table }))

@@ -57,7 +57,7 @@ impl dyn ScorerKind {
         KINDS.iter().copied().find(|kind| kind.name() == name).ok_or_else(|| {
             let known: Vec<&str> = KINDS.iter().map(|kind| kind.name()).collect();
             let message = format!("there is no scorer {name:?}; there are {}", known.join(", "));
-            Error::new(Code::BadTraining, 0, 0, message)
+            Error::new(Code::BadTraining, message)
         })
     }
 }

@@ -33,7 +33,7 @@ struct Header {
 }
 
 fn bad(message: impl Into<String>) -> Error {
-    Error::new(Code::BadModel, 0, 0, message)
+    Error::new(Code::BadModel, message)
 }
 
 impl Segmenter {

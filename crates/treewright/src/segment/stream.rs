@@ -196,7 +196,7 @@ impl<'a> Stream<'a> {
     fn not_utf8(&self) -> Error {
         let message =
             "bytes that are not UTF-8; expected UTF-8 text, or its encoding (such as --encoding latin1)";
-        Error::new(Code::InvalidUtf8, self.line, self.column, message)
+        Error::at(Code::InvalidUtf8, self.line, self.column, message)
     }
 
     /// Cuts as far as what is known of the text allows: nothing may depend on where it stops for now.

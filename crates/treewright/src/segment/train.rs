@@ -21,7 +21,7 @@ pub(super) fn train(
 ) -> Result<Segmenter> {
     let gold = gold_sentences(sentences);
     if gold.is_empty() {
-        return Err(Error::new(Code::BadTraining, 0, 0, "no sentence to learn from; expected at least one"));
+        return Err(Error::new(Code::BadTraining, "no sentence to learn from; expected at least one"));
     }
     let mut rng = Rng::new(config.seed);
     let rules = learn_rules(&gold);

@@ -46,7 +46,7 @@ pub(crate) struct Reader<'a> {
 }
 
 pub(crate) fn damaged(what: &str) -> Error {
-    Error::new(Code::BadModel, 0, 0, what)
+    Error::new(Code::BadModel, what)
 }
 
 /// Takes the bytes of a part apart: its name and version (`magic`), its content, which is given, and its checksum.

@@ -17,12 +17,12 @@ const TRUST: i16 = 8;
 /// A guess that is ahead of the others by this much is kept.
 const SURE: i32 = 384;
 
-/// A tag ahead of the next by no more than this (two units of log-odds) is a close call.
+/// Two tags are close if their scores differ by no more than this (two units of log-odds).
 const CLOSE: i32 = 160;
 
 /// A word that nearly got another tag. The closest comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct CloseCall {
+pub struct TagAlternative {
     /// How far the tag was ahead of the second, in steps of weights: 80 are one unit of log-odds.
     pub margin: i32,
     /// The place of the word in the sequence.
@@ -73,10 +73,10 @@ pub(super) struct Sequence {
     pub(super) sure: Vec<bool>,
     /// How the sentence as a whole uses capitals.
     pub(super) case: u32,
-    /// Where the layer of tags might have decided otherwise.
-    pub(super) close_calls: Vec<CloseCall>,
-    /// Where it has to decide otherwise.
-    pub(super) otherwise: Vec<CloseCall>,
+    /// The second tags that were close to the best.
+    pub(super) alternatives: Vec<TagAlternative>,
+    /// The second tags that are to be taken.
+    pub(super) chosen: Vec<TagAlternative>,
     /// By place: the readings that agree with what is known of the word already; none if nothing is. Empty if nothing
     /// is known of any word.
     pub(super) allowed: Vec<Vec<u16>>,
@@ -93,7 +93,7 @@ impl Sequence {
     pub(super) fn finish(&mut self) {
         self.words.extend([Word::EDGE; REACH]);
         self.case = case_of(&self.words[(REACH + 1).min(self.words.len() - REACH)..]);
-        self.otherwise.clear();
+        self.chosen.clear();
         self.allowed.clear();
         self.sure.clear();
         self.sure.resize(self.words.len(), false);
@@ -103,16 +103,16 @@ impl Sequence {
         }
     }
 
-    /// The tag of a word: the best, or the second where it is to be decided otherwise. Takes down close calls.
-    fn call(&mut self, at: usize, best: u16, candidates: &[u16], scores: &[i16]) -> u16 {
-        if let Some(call) = self.otherwise.iter().find(|call| call.at == at) {
-            return call.second;
+    /// The tag of a word: the best, or the second if that is chosen. Notes down second tags that are close.
+    fn tag(&mut self, at: usize, best: u16, candidates: &[u16], scores: &[i16]) -> u16 {
+        if let Some(chosen) = self.chosen.iter().find(|chosen| chosen.at == at) {
+            return chosen.second;
         }
         let others = candidates.iter().copied().filter(|&label| label != best);
         let second = best_of(others, scores);
         let margin = i32::from(scores[usize::from(best)]) - i32::from(scores[usize::from(second)]);
         if margin <= CLOSE {
-            self.close_calls.push(CloseCall { margin, at, second });
+            self.alternatives.push(TagAlternative { margin, at, second });
         }
         best
     }
@@ -238,7 +238,7 @@ impl<'a> Setting<'a> {
     ) {
         let Scratch { scores, candidates, keys, lookup } = scratch;
         if layer == Layer::Tags {
-            sequence.close_calls.clear();
+            sequence.alternatives.clear();
         }
         for at in sequence.places() {
             if layer == Layer::Tags && sequence.sure[at] {
@@ -258,7 +258,7 @@ impl<'a> Setting<'a> {
                 self.context(layer, sequence, at, keys);
                 rows.add_all(keys, lookup, scores);
                 let best = best_of(candidates.iter().copied(), scores);
-                if layer == Layer::Tags { sequence.call(at, best, candidates, scores) } else { best }
+                if layer == Layer::Tags { sequence.tag(at, best, candidates, scores) } else { best }
             };
             if layer == Layer::Guesses {
                 sequence.sure[at] = candidates.len() == 1 || is_sure(chosen, candidates, scores, SURE);

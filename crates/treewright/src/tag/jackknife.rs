@@ -26,7 +26,7 @@ pub fn jackknife(
     if folds < 2 || folds > train.len() {
         let message =
             format!("{} sentences cannot be tagged in {folds} folds; there must be 2 at least", train.len());
-        return Err(Error::new(Code::BadTraining, 0, 0, message));
+        return Err(Error::new(Code::BadTraining, message));
     }
     let config = &TagConfig { epochs: config.epochs.min(MOST_EPOCHS), ..config.clone() };
     let bounds = |fold: usize| fold * train.len() / folds..(fold + 1) * train.len() / folds;

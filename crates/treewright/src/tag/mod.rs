@@ -30,7 +30,7 @@ mod worker;
 
 use std::sync::Arc;
 
-pub use decode::CloseCall;
+pub use decode::TagAlternative;
 pub use jackknife::jackknife;
 pub use worker::TaggerWorker;
 

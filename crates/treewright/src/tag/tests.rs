@@ -250,7 +250,7 @@ proptest! {
 }
 
 #[test]
-fn close_calls_can_go_the_other_way() {
+fn the_second_tag_can_be_chosen() {
     // "run" is a noun as often as a verb, and nothing around it tells.
     let noun = Sentence::from_tagged([("they", "PRON"), ("run", "NOUN"), ("dogs", "NOUN")]);
     let verb = Sentence::from_tagged([("they", "PRON"), ("run", "VERB"), ("dogs", "NOUN")]);
@@ -259,18 +259,18 @@ fn close_calls_can_go_the_other_way() {
     let mut sentence = Sentence::from_tagged([("they", ""), ("run", ""), ("dogs", "")]);
     worker.tag(&mut sentence);
     let first = sentence.clone();
-    let calls = worker.close_calls();
-    assert_eq!(calls.len(), 1, "{calls:?}");
-    worker.tag_otherwise(&mut sentence, &calls);
+    let alternatives = worker.alternatives();
+    assert_eq!(alternatives.len(), 1, "{alternatives:?}");
+    worker.tag_with(&mut sentence, &alternatives);
     let tags = |sentence: &Sentence| sentence.tokens.iter().map(|t| t.tag.to_string()).collect::<Vec<_>>();
     let (before, after) = (tags(&first), tags(&sentence));
     assert_ne!(before[1], after[1]);
     assert!(["NOUN", "VERB"].contains(&after[1].as_str()), "{after:?}");
     assert_eq!((&before[0], &before[2]), (&after[0], &after[2]));
-    worker.tag_otherwise(&mut sentence, &[]);
+    worker.tag_with(&mut sentence, &[]);
     assert_eq!(sentence, first);
     // The next sentence is tagged as if nothing had been.
-    worker.tag_otherwise(&mut sentence, &calls);
+    worker.tag_with(&mut sentence, &alternatives);
     worker.tag(&mut sentence);
     assert_eq!(sentence, first);
 }

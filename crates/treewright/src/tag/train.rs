@@ -59,7 +59,7 @@ const MIN_MOVED: f32 = 0.01;
 
 /// Memory for learning.
 #[derive(Default)]
-pub(crate) struct Desk {
+pub(crate) struct Scratchpad {
     pub(crate) candidates: Vec<u16>,
     pub(crate) keys: Vec<u32>,
     pub(crate) places: Vec<u32>,
@@ -68,10 +68,10 @@ pub(crate) struct Desk {
     pub(crate) gradient: Vec<(u16, f32)>,
 }
 
-impl Desk {
+impl Scratchpad {
     /// Turns the scores of the candidates into probabilities; gives the likeliest, of equals the first.
     pub(crate) fn judge(&mut self) -> u16 {
-        let Desk { candidates, scores, .. } = self;
+        let Scratchpad { candidates, scores, .. } = self;
         let mut best = candidates[0];
         for &label in &candidates[1..] {
             if scores[usize::from(label)] > scores[usize::from(best)] {
@@ -91,7 +91,7 @@ impl Desk {
 
     /// The gradient of the log-likelihood of `gold`, from the probabilities; nothing if the model is sure enough.
     pub(crate) fn derive(&mut self, gold: u16) {
-        let Desk { candidates, scores, gradient, .. } = self;
+        let Scratchpad { candidates, scores, gradient, .. } = self;
         gradient.clear();
         let lacking = 1.0 - scores[usize::from(gold)];
         if lacking <= MIN_MOVED || !candidates.contains(&gold) {
@@ -115,7 +115,7 @@ fn learn(
     learning: &mut Learning,
     dropout: f64,
     rng: &mut Rng,
-    desk: &mut Desk,
+    desk: &mut Scratchpad,
 ) -> (u64, u64) {
     let (mut errors, mut of) = (0, 0);
     desk.scores.resize(layer.n_labels(setting.labels), 0.0);
@@ -191,7 +191,7 @@ fn train_layer(
     let n_labels = layer.n_labels(setting.labels);
     let mut learning = Learning::default();
     let mut best: Option<(f64, Frozen)> = None;
-    let mut desk = Desk::default();
+    let mut desk = Scratchpad::default();
     let mut guesses = Vec::new();
     for epoch in 1..=config.epochs {
         let mut rng = Rng::new(config.seed.wrapping_add((epoch as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)));
@@ -243,7 +243,7 @@ pub(super) fn train(
     config: &TagConfig,
     log: &mut dyn FnMut(&Progress),
 ) -> Result<Tagger> {
-    let bad = |message: &str| Err(Error::new(Code::BadTraining, 0, 0, message));
+    let bad = |message: &str| Err(Error::new(Code::BadTraining, message));
     if config.epochs == 0 {
         return bad("a tagger needs at least one epoch");
     }
@@ -325,7 +325,7 @@ mod tests {
     #[track_caller]
     fn check_gradient(scores: &[f32], gold: u16) {
         let candidates: Vec<u16> = (0..scores.len() as u16).collect();
-        let mut desk = Desk { candidates, scores: scores.to_vec(), ..Desk::default() };
+        let mut desk = Scratchpad { candidates, scores: scores.to_vec(), ..Scratchpad::default() };
         let best = desk.judge();
         assert!(scores.iter().all(|&score| score <= scores[usize::from(best)]));
         desk.derive(gold);
@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_no_candidate_teaches_nothing() {
-        let mut desk = Desk { candidates: vec![0, 2], scores: vec![0.5; 3], ..Desk::default() };
+        let mut desk = Scratchpad { candidates: vec![0, 2], scores: vec![0.5; 3], ..Scratchpad::default() };
         desk.judge();
         desk.derive(1);
         assert!(desk.gradient.is_empty());

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::bytes::{Reader, Writer, damaged};
 use crate::error::{Code, Error, Result};
-use crate::weights::{Found, Key, Pair, Table, Wanted, kernel};
+use crate::weights::{Key, Matches, Pair, Probe, Table, kernel};
 
 /// The weight of a label under training.
 #[derive(Clone, Copy)]
@@ -166,7 +166,7 @@ impl Learning {
             }
         }
         Frozen::of(&ends, &pairs, n_labels).ok_or_else(|| {
-            Error::new(Code::BadTraining, 0, 0, "there would be too many weights: use less training data")
+            Error::new(Code::BadTraining, "there would be too many weights: use less training data")
         })
     }
 }
@@ -186,8 +186,8 @@ pub(crate) struct Frozen {
 /// Memory for looking features up.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lookup {
-    wanted: Vec<Wanted>,
-    found: Found,
+    probes: Vec<Probe>,
+    matches: Matches,
 }
 
 /// What leads to a feature. Keys that rise fill buckets that rise, which is fast.
@@ -277,13 +277,13 @@ struct Add<'a> {
 impl kernel::Work for Add<'_> {
     #[inline(always)]
     fn run<const AVX2: bool>(self) {
-        let Add { table, keys, lookup: Lookup { wanted, found }, scores } = self;
+        let Add { table, keys, lookup: Lookup { probes, matches }, scores } = self;
         let words = table.words();
-        wanted.clear();
-        wanted.extend(keys.iter().map(|&key| table.want(words, table_key(key))));
-        let starts = found.start(wanted.len());
-        table.find::<AVX2>(words, wanted, found);
-        Table::sum::<false, true>(words, found, starts, found.ends, scores);
+        probes.clear();
+        probes.extend(keys.iter().map(|&key| table.probe(words, table_key(key))));
+        let starts = matches.start(probes.len());
+        table.find::<AVX2>(words, probes, matches);
+        Table::sum::<false, true>(words, matches, starts, matches.ends, scores);
     }
 }
 

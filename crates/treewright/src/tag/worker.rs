@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::decode::{CloseCall, Layer, N_LAYERS, Scratch, Sequence, Setting};
+use super::decode::{Layer, N_LAYERS, Scratch, Sequence, Setting, TagAlternative};
 use super::labels::N_COLUMNS;
 use super::weights::Lookup;
 use super::words::{Analyser, Word};
@@ -162,17 +162,17 @@ impl TaggerWorker {
         self.sequence.finish();
     }
 
-    /// Where the sentence last tagged nearly got other tags, the closest first.
-    pub fn close_calls(&self) -> Vec<CloseCall> {
-        let mut calls = self.sequence.close_calls.clone();
-        calls.sort_unstable();
-        calls
+    /// The second tags that were close to the best in the sentence last tagged, the closest first.
+    pub fn alternatives(&self) -> Vec<TagAlternative> {
+        let mut alternatives = self.sequence.alternatives.clone();
+        alternatives.sort_unstable();
+        alternatives
     }
 
     /// Tags the sentence last tagged once more, with the second tag at these places.
-    pub fn tag_otherwise(&mut self, sentence: &mut Sentence, otherwise: &[CloseCall]) {
-        self.sequence.otherwise.clear();
-        self.sequence.otherwise.extend_from_slice(otherwise);
+    pub fn tag_with(&mut self, sentence: &mut Sentence, chosen: &[TagAlternative]) {
+        self.sequence.chosen.clear();
+        self.sequence.chosen.extend_from_slice(chosen);
         // First guesses do not look at tags.
         self.decide(&[Layer::Tags, Layer::Readings], sentence);
     }

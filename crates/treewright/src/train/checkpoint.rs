@@ -24,7 +24,7 @@ pub struct Checkpoint {
 const MAGIC: &[u8; 8] = b"TREECKP\n";
 
 fn damaged(message: &str) -> Error {
-    Error::new(Code::BadModel, 0, 0, message)
+    Error::new(Code::BadModel, message)
 }
 
 impl Checkpoint {
@@ -46,7 +46,7 @@ impl Checkpoint {
         if self.fingerprint != fingerprint {
             let message =
                 "the checkpoint belongs to other data or settings; delete it, or train without --resume";
-            return Err(Error::new(Code::BadTraining, 0, 0, message));
+            return Err(Error::new(Code::BadTraining, message));
         }
         learner.load(&self.weights).ok_or_else(|| damaged("the checkpoint's weights are damaged"))
     }

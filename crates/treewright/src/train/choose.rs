@@ -56,7 +56,7 @@ impl Facts {
     pub fn of(treebank: &[Entry]) -> Result<Self> {
         let mut stats = Stats::new();
         treebank.iter().for_each(|entry| stats.add(entry));
-        let refuse = |message: &str| Err(Error::new(Code::BadTraining, 0, 0, message));
+        let refuse = |message: &str| Err(Error::new(Code::BadTraining, message));
         let has =
             |wanted: fn(&Tree) -> bool| treebank.iter().filter_map(|entry| entry.tree.as_ref()).any(wanted);
         let kind = match (

@@ -82,9 +82,9 @@ pub(super) fn prepare<S: TransitionSystem>(
             }
             None => "there is nothing to train on".to_owned(),
         };
-        return Err(Error::new(Code::BadTraining, 0, 0, message));
+        return Err(Error::new(Code::BadTraining, message));
     }
-    system.check_tables().map_err(|why| Error::new(Code::BadTraining, 0, 0, why))?;
+    system.check_tables().map_err(|why| Error::new(Code::BadTraining, why))?;
     Ok(Prepared { system, examples, underivable })
 }
 

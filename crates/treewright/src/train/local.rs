@@ -42,7 +42,7 @@ pub(super) fn epoch<S: Registered>(
         slots.clear();
         learner.open(&sentences, &mut slots);
         for (&i, &slot) in batch.iter().zip(&slots) {
-            let unfit = |why: Underivable| Error::new(Code::Underivable, 0, 0, why.to_string());
+            let unfit = |why: Underivable| Error::new(Code::Underivable, why.to_string());
             let oracle = AnyOracle::new(config.oracle, system, &examples[i].gold).map_err(unfit)?;
             trainer.learn(&examples[i], slot, oracle, learner);
             learner.close(slot);

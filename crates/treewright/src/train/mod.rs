@@ -15,7 +15,7 @@ pub use choose::{Choice, Facts, TextPart, choose};
 pub use examples::Example;
 pub use pipeline::PipelineConfig;
 pub use recipes::Recipe;
-pub use rerank::Prices;
+pub use rerank::TaggerWeights;
 
 pub use crate::config::{TrainConfig, Update};
 
@@ -102,7 +102,7 @@ pub enum Outcome {
     /// There is a parser: the best of the epochs that were reported.
     Parser,
     /// The weight that is kept, and those that were tried.
-    TaggerWeight(Prices),
+    TaggerWeight(TaggerWeights),
 }
 
 /// Where training reports. All methods have empty defaults.
@@ -199,7 +199,7 @@ pub fn train_on(
 /// # Errors
 /// When the set has no trees, or trees of the other kind. An empty set is in order.
 pub fn check_dev(kind: TreeKind, dev: &[Entry]) -> Result<()> {
-    let refuse = |message: String| Err(Error::new(Code::BadTraining, 0, 0, message));
+    let refuse = |message: String| Err(Error::new(Code::BadTraining, message));
     let mut kinds = dev.iter().filter_map(|entry| entry.tree.as_ref()).map(Tree::kind);
     if let Some(other) = kinds.clone().find(|&found| found != kind) {
         return refuse(format!(
@@ -221,7 +221,7 @@ fn train_system<S: Registered>(
     // The static oracle may stand in for a dynamic one, the default; a paper's own is only ever asked for by name.
     if config.oracle == OracleKind::Paper && !config.oracle.exists_for::<S>() {
         let message = format!("{} has no oracle as printed in a paper beside its exact one", S::TAG);
-        return Err(Error::new(Code::BadTraining, 0, 0, message));
+        return Err(Error::new(Code::BadTraining, message));
     }
     let preparer = Preparer::new(&config.preparation(), S::UNARIES)?;
     let examples::Prepared { system, examples, underivable } =

@@ -149,8 +149,8 @@ impl Pipeline {
         let mut pipeline = Pipeline::of_parts(parts);
         if config.has(TextPart::Tagger) {
             log.begin(Stage::TaggerWeight);
-            if let Some(prices) = pipeline.settle_close_calls(&dev, config.parser.jobs)? {
-                log.end(&Outcome::TaggerWeight(prices));
+            if let Some(weights) = pipeline.tune_tagger_weight(&dev, config.parser.jobs)? {
+                log.end(&Outcome::TaggerWeight(weights));
             }
         }
         Ok(pipeline)

@@ -81,7 +81,7 @@ impl HeadRules {
             let names: Vec<&str> = Self::built_in().map(|(name, _)| name).collect();
             let message =
                 format!("no head rules are called \"{name}\", expected one of {}", names.join(", "));
-            return Err(Error::new(Code::BadRules, 0, 0, message));
+            return Err(Error::new(Code::BadRules, message));
         };
         Self::parse(text)
     }
@@ -149,7 +149,7 @@ impl HeadRules {
     }
 
     fn add_line(&mut self, line: &str, number: usize) -> Result<()> {
-        let fail = |column: usize, message: String| Err(Error::new(Code::BadRules, number, column, message));
+        let fail = |column: usize, message: String| Err(Error::at(Code::BadRules, number, column, message));
         let words = words(line);
         let Some((&(column, first), rest)) = words.split_first() else { return Ok(()) };
         if first.starts_with('#') {
@@ -192,7 +192,7 @@ impl HeadRules {
 
     fn clauses(&self, line: &str, number: usize, words: &[(usize, &str)]) -> Result<Vec<Clause>> {
         let end = line.chars().count() + 1;
-        let fail = |column: usize, message: String| Err(Error::new(Code::BadRules, number, column, message));
+        let fail = |column: usize, message: String| Err(Error::at(Code::BadRules, number, column, message));
         let mut clauses: Vec<Clause> = Vec::new();
         for part in words.split(|&(_, word)| word == ";") {
             let expected = "expected left-to-right, right-to-left, first or last";

@@ -32,10 +32,10 @@ fn without(
 ) -> Result<(Sentence, ConstituentTree)> {
     if !keep.contains(&true) {
         let message = "the sentence has no words but empty elements, so nothing would be left";
-        return Err(Error::new(Code::Untransformable, 0, 0, message));
+        return Err(Error::new(Code::Untransformable, message));
     }
     let tree = rebuild(tree, parents, token_parents, keep)
-        .map_err(|error| Error::new(Code::Untransformable, 0, 0, error.to_string()))?;
+        .map_err(|error| Error::new(Code::Untransformable, error.to_string()))?;
     Ok((retain_tokens(sentence, keep), tree))
 }
 

@@ -147,7 +147,7 @@ impl Transform {
                 let names: Vec<&str> = Self::ALL.iter().map(|help| help.name).collect();
                 let message =
                     format!("no transform is called \"{name}\", expected one of {}", names.join(", "));
-                return Err(Error::new(Code::BadRules, 0, 0, message));
+                return Err(Error::new(Code::BadRules, message));
             }
         };
         for parameter in parts {
@@ -194,7 +194,7 @@ impl Transform {
                 let expected =
                     if known.is_empty() { "no parameter".to_owned() } else { format!("{name}{known}") };
                 let message = format!("{name} does not take \"{parameter}\", expected {expected}");
-                return Err(Error::new(Code::BadRules, 0, 0, message));
+                return Err(Error::new(Code::BadRules, message));
             }
         }
         Ok(())
@@ -303,7 +303,7 @@ impl Transform {
     }
 
     fn fail(&self, why: &str) -> Error {
-        Error::new(Code::Untransformable, 0, 0, format!("{} cannot be applied: {why}", self.name()))
+        Error::new(Code::Untransformable, format!("{} cannot be applied: {why}", self.name()))
     }
 }
 
@@ -349,7 +349,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn no_files(name: &str) -> Result<String> {
-        Err(Error::new(Code::Io, 0, 0, format!("{name} is not there")))
+        Err(Error::new(Code::Io, format!("{name} is not there")))
     }
 
     #[track_caller]

@@ -254,7 +254,7 @@ pub(super) fn push_number(out: &mut Vec<u8>, mut number: usize) {
 
 /// An entry that cannot be written has no place in a file.
 pub(super) fn refusal(code: Code, message: impl Into<String>) -> Error {
-    Error::new(code, 0, 0, message)
+    Error::new(code, message)
 }
 
 #[cfg(test)]

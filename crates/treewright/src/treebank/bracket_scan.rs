@@ -415,7 +415,7 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
 
     fn error(&self, code: Code, at: usize, message: impl Into<String>) -> Error {
         let Place { line, column, .. } = self.known.later(&self.text, at);
-        Error::new(code, line, column, message).in_sentence(self.n_sentences)
+        Error::at(code, line, column, message).in_sentence(self.n_sentences)
     }
 
     #[cold]

@@ -165,7 +165,7 @@ impl Block {
         let Sentence { id, tokens, comments, multiwords, empty_nodes } = &mut self.sentence;
         if !tokens.is_empty() || !multiwords.is_empty() || !empty_nodes.is_empty() {
             let message = "a comment inside a sentence; expected a word or a blank line";
-            return Err(Error::new(Code::MisplacedLine, number, 1, message));
+            return Err(Error::at(Code::MisplacedLine, number, 1, message));
         }
         if self.first_line == 0 {
             self.first_line = number;
@@ -196,11 +196,11 @@ impl Block {
             }
             Some(Id::Word(id)) if (1..expected).contains(&id) => {
                 let message = format!("word {id} stands here twice; expected word {expected}");
-                Err(Error::new(Code::DuplicateId, number, 1, message))
+                Err(Error::at(Code::DuplicateId, number, 1, message))
             }
             _ => {
                 let message = format!("the ID is {:?}; expected word {expected}", fields[0]);
-                Err(Error::new(Code::BadId, number, 1, message))
+                Err(Error::at(Code::BadId, number, 1, message))
             }
         }
     }
@@ -233,12 +233,12 @@ impl Block {
                 }
                 Some(head) if head == index + 1 => {
                     let message = format!("word {head} is its own head; expected another word, or 0");
-                    return Err(Error::new(Code::Cycle, head_place.0, head_place.1, message));
+                    return Err(Error::at(Code::Cycle, head_place.0, head_place.1, message));
                 }
                 Some(head) => Some(TokenIdx::new(head - 1)),
                 None => {
                     let message = format!("the head is {head:?}; expected a word's number, 0 or _");
-                    return Err(Error::new(Code::BadHead, head_place.0, head_place.1, message));
+                    return Err(Error::at(Code::BadHead, head_place.0, head_place.1, message));
                 }
             }
         };
@@ -264,7 +264,7 @@ impl Block {
                 "the range {first}-{last} is out of place; expected one that starts with word {} and overlaps no other",
                 tokens.len() + 1
             );
-            return Err(Error::new(Code::BadId, number, 1, message));
+            return Err(Error::at(Code::BadId, number, 1, message));
         }
         self.range_line = number;
         let (first, last) = (TokenIdx::new(first - 1), TokenIdx::new(last - 1));
@@ -297,7 +297,7 @@ impl Block {
                     n + 1
                 )
             };
-            return Err(Error::new(code, number, 1, message));
+            return Err(Error::at(code, number, 1, message));
         }
         empty_nodes.push(EmptyNode { after, number: index as u32, columns: verbatim(fields) });
         Ok(())
@@ -308,23 +308,23 @@ impl Block {
         let n = self.sentence.len();
         if n == 0 {
             let message = "a sentence without words; expected a line that starts with 1";
-            return Err(Error::new(Code::MisplacedLine, self.first_line, 1, message));
+            return Err(Error::at(Code::MisplacedLine, self.first_line, 1, message));
         }
         if let Some(range) = self.sentence.multiwords.last()
             && range.last.index() >= n
         {
             let (first, last) = (range.first.index() + 1, range.last.index() + 1);
             let message = format!("the range {first}-{last} ends after the last word, {n}");
-            return Err(Error::new(Code::BadId, self.range_line, 1, message));
+            return Err(Error::at(Code::BadId, self.range_line, 1, message));
         }
         let at = |word: usize, code: Code, message: String| {
             let (line, column) = self.head_places[word];
-            Err(Error::new(code, line, column, message))
+            Err(Error::at(code, line, column, message))
         };
         if self.n_missing == n {
             if let Some((line, column)) = self.stray_relation {
                 let message = "a relation without a head; expected a head, or _ in both columns";
-                return Err(Error::new(Code::MissingHead, line, column, message));
+                return Err(Error::at(Code::MissingHead, line, column, message));
             }
             return Ok(Entry { sentence: std::mem::take(&mut self.sentence), tree: None });
         }
@@ -388,7 +388,7 @@ fn wrong_count(line: &str, number: usize, last: usize) -> Error {
     let n = memchr::memchr_iter(b'\t', line.as_bytes()).count() + 1;
     let hint = if n == 1 && line.contains(' ') { " (tabs, not spaces)" } else { "" };
     let message = format!("{n} columns; expected {N_COLUMNS}, separated by tabs{hint}");
-    Error::new(Code::ColumnCount, number, column(line, last), message)
+    Error::at(Code::ColumnCount, number, column(line, last), message)
 }
 
 #[cold]
@@ -396,13 +396,13 @@ fn empty_column(line: &str, number: usize, fields: &[&str; N_COLUMNS]) -> Error 
     let which = fields.iter().position(|field| field.is_empty()).expect("the caller found one");
     let offset = fields[..which].iter().map(|field| field.len() + 1).sum();
     let message = format!("column {} ({}) is empty; expected a value or _", which + 1, COLUMN_NAMES[which]);
-    Error::new(Code::EmptyColumn, number, column(line, offset), message)
+    Error::at(Code::EmptyColumn, number, column(line, offset), message)
 }
 
 #[cold]
 fn bad_id(line: &str, number: usize) -> Error {
     let id = line.split('\t').next().unwrap_or_default();
-    Error::new(Code::BadId, number, 1, format!("the ID is {id:?}; expected a number"))
+    Error::at(Code::BadId, number, 1, format!("the ID is {id:?}; expected a number"))
 }
 
 /// A field of a token: `_` means that it is not given.

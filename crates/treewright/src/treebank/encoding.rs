@@ -25,7 +25,7 @@ impl FromStr for Encoding {
                 "unknown encoding {name:?}; expected utf-8, latin1, windows-1252, iso-8859-2, utf-16le, utf-16be or another \
                  name of the Encoding Standard"
             );
-            Error::new(Code::UnknownFormat, 0, 0, message)
+            Error::new(Code::UnknownFormat, message)
         })
     }
 }
@@ -131,7 +131,7 @@ impl<R: Read> Decoded<R> {
             if let DecoderResult::Malformed(..) = result {
                 let name = decoder.encoding().name();
                 let message = format!("bytes that are not {name}; expected text in this encoding");
-                let error = Error::new(Code::InvalidUtf8, *n_lines + 1, 1, message);
+                let error = Error::at(Code::InvalidUtf8, *n_lines + 1, 1, message);
                 return Err(io::Error::new(ErrorKind::InvalidData, error));
             }
             if n_written > 0 {

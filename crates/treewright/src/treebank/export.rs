@@ -121,7 +121,7 @@ impl<R: Read> ExportReader<R> {
             let number = self.lines.number() + 1;
             let Some(line) = self.lines.next_line() else {
                 let message = "the file ends inside the sentence; expected #EOS";
-                return Err(Error::new(Code::Truncated, start, 1, message));
+                return Err(Error::at(Code::Truncated, start, 1, message));
             };
             let line = line?;
             if let Some(id) = keyword(line, "#EOS") {
@@ -130,14 +130,14 @@ impl<R: Read> ExportReader<R> {
                     let message =
                         format!("#EOS {id} ends sentence {}; expected the same number", lined.sentence.id);
                     self.is_damaged = false;
-                    return Err(Error::new(Code::BadId, number, 6, message));
+                    return Err(Error::at(Code::BadId, number, 6, message));
                 }
                 break;
             }
             if keyword(line, "#BOS").is_some() {
                 self.lines.unread();
                 let message = "a sentence starts inside another; expected #EOS";
-                return Err(Error::new(Code::Truncated, number, 1, message));
+                return Err(Error::at(Code::Truncated, number, 1, message));
             }
             if line.starts_with("%%") {
                 lined.sentence.comments.push(comment(line));
@@ -191,7 +191,7 @@ impl<R: Read> ExportReader<R> {
                     "4" => Some(4),
                     other => {
                         let message = format!("format version {other:?}; expected 3 or 4");
-                        return Err(Error::new(Code::UnknownFormat, number, 9, message));
+                        return Err(Error::at(Code::UnknownFormat, number, 9, message));
                     }
                 };
                 self.is_damaged = false;
@@ -204,12 +204,12 @@ impl<R: Read> ExportReader<R> {
                 let message = format!("{shown:?} outside of any sentence; expected #BOS");
                 self.is_damaged = true;
                 return Err(
-                    Error::new(Code::MisplacedLine, number, 1, message).in_sentence(self.n_sentences + 1)
+                    Error::at(Code::MisplacedLine, number, 1, message).in_sentence(self.n_sentences + 1)
                 );
             }
         }
         match table {
-            Some(line) => Err(Error::new(Code::Truncated, line, 1, "a table without end; expected #EOT")),
+            Some(line) => Err(Error::at(Code::Truncated, line, 1, "a table without end; expected #EOT")),
             None => Ok(None),
         }
     }
@@ -289,7 +289,7 @@ impl Lined {
             let message = format!(
                 "{n_fields} columns; expected {n_fixed} in version {version}, or two more for each secondary edge"
             );
-            return Err(Error::new(Code::ColumnCount, number, 1, message));
+            return Err(Error::at(Code::ColumnCount, number, 1, message));
         }
         let (columns, rest) = fields[..n_fields].split_at(n_fixed);
         let &[label, morph, edge, parent] = &columns[n_fixed - 4..] else {
@@ -300,7 +300,7 @@ impl Lined {
             Err(_) => {
                 let At { line, column } = place(text);
                 let message = format!("the parent is {text:?}; expected a number");
-                Err(Error::new(Code::BadParent, line, column, message))
+                Err(Error::at(Code::BadParent, line, column, message))
             }
         };
         let parent = parent_ref(parent)?;
@@ -324,7 +324,7 @@ impl Lined {
         if let Some(node) = self.nodes.first() {
             let message =
                 format!("a word after the constituent on line {}; expected words first", node.at.line);
-            return Err(Error::new(Code::MisplacedLine, number, 1, message));
+            return Err(Error::at(Code::MisplacedLine, number, 1, message));
         }
         let lemma = if version == 4 { value(columns[1]) } else { Str::default() };
         let misc = remark.map(Str::from).unwrap_or_default();
@@ -345,7 +345,7 @@ impl Lined {
             if no_parse && self.nodes.is_empty() {
                 return Ok(Entry { sentence: self.sentence, tree: None });
             }
-            return Err(Error::new(
+            return Err(Error::at(
                 Code::EmptyConstituent,
                 start,
                 1,
@@ -356,7 +356,7 @@ impl Lined {
         for (i, node) in self.nodes.iter().enumerate() {
             if ids.insert(node.number, NodeId::new(i)).is_some() {
                 let message = format!("constituent #{} for the second time; expected each once", node.number);
-                return Err(Error::new(Code::DuplicateId, node.at.line, node.at.column, message));
+                return Err(Error::at(Code::DuplicateId, node.at.line, node.at.column, message));
             }
         }
         let mut builder = TreeBuilder::with_tokens(self.sentence.len());
@@ -370,7 +370,7 @@ impl Lined {
             number => ids.get(&number).copied().ok_or_else(|| {
                 let message =
                     format!("the parent {number} is not in the sentence; expected 0 or a constituent of it");
-                Error::new(Code::BadParent, parent.at.line, parent.at.column, message)
+                Error::at(Code::BadParent, parent.at.line, parent.at.column, message)
             }),
         };
         for (i, (&parent, edge)) in self.parents.iter().zip(&self.edges).enumerate() {
@@ -417,11 +417,11 @@ impl Lined {
 
     fn bad_tree(&self, error: &TreeError, start: usize) -> Error {
         let (TreeError::NoWords(i) | TreeError::Unrooted(i)) = *error else {
-            return Error::new(Code::BadParent, start, 1, error.to_string());
+            return Error::at(Code::BadParent, start, 1, error.to_string());
         };
         // The virtual root has no line of its own; if it has no words, every constituent leads into a cycle.
         let Some(node) = self.nodes.get(i).or(self.nodes.first()) else {
-            return Error::new(Code::BadParent, start, 1, error.to_string());
+            return Error::at(Code::BadParent, start, 1, error.to_string());
         };
         // Climbing from a constituent without words either reaches the root or goes round.
         let numbers: FxHashMap<usize, usize> =
@@ -433,11 +433,11 @@ impl Lined {
         let At { line, column } = node.at;
         if number == 0 {
             let message = format!("constituent #{} has no words; expected at least one", node.number);
-            return Error::new(Code::EmptyConstituent, line, column, message);
+            return Error::at(Code::EmptyConstituent, line, column, message);
         }
         let message = format!("constituent #{number} is its own ancestor; expected a tree");
         let at = self.nodes.iter().find(|node| node.number == number).map_or(node.at, |node| node.at);
-        Error::new(Code::Cycle, at.line, at.column, message)
+        Error::at(Code::Cycle, at.line, at.column, message)
     }
 }
 

@@ -193,7 +193,7 @@ impl FromStr for Format {
     fn from_str(name: &str) -> Result<Self, Error> {
         Format::ALL.iter().copied().find(|format| format.as_str() == name).ok_or_else(|| {
             let message = format!("unknown format {name:?}; expected one of {}", Format::names());
-            Error::new(Code::UnknownFormat, 0, 0, message)
+            Error::new(Code::UnknownFormat, message)
         })
     }
 }

@@ -133,7 +133,7 @@ impl<R: BufRead> Gunzip<R> {
 }
 
 fn bad_gzip(message: impl Into<String>) -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, Error::new(Code::BadGzip, 0, 0, message))
+    io::Error::new(ErrorKind::InvalidData, Error::new(Code::BadGzip, message))
 }
 
 impl<R: BufRead> Read for Gunzip<R> {

@@ -131,7 +131,7 @@ fn parse(line: &str, number: usize, limit: Limit) -> Result<Entry> {
     // The derived readers would take an array of fields, too.
     if !line.trim_ascii_start().starts_with('{') {
         let message = "this line is no JSON object; expected one per line";
-        return Err(Error::new(Code::BadJson, number, 1, message));
+        return Err(Error::at(Code::BadJson, number, 1, message));
     }
     let object: Object = serde_json::from_str(line).map_err(|error| {
         let mut offset = error.column().saturating_sub(1).min(line.len());
@@ -142,12 +142,12 @@ fn parse(line: &str, number: usize, limit: Limit) -> Result<Entry> {
         let message = error.to_string();
         let message = message.split(" at line ").next().unwrap_or_default();
         let message = format!("{message}; expected one JSON object per line");
-        Error::new(Code::BadJson, number, column(line, offset), message)
+        Error::at(Code::BadJson, number, column(line, offset), message)
     })?;
     if limit.is_exceeded_by_items(object.tokens.len()) {
         return Err(limit.error(number, 1));
     }
-    object.into_entry().map_err(|(code, message)| Error::new(code, number, 1, message))
+    object.into_entry().map_err(|(code, message)| Error::at(code, number, 1, message))
 }
 
 /// What is wrong with an object that is valid JSON.
@@ -200,7 +200,7 @@ impl Object<'_> {
         let n_words = dependencies.as_ref().map(Vec::len).or(n_leaves);
         if n_words.is_some_and(|n| n != sentence.len()) {
             let message = "a tree that has not as many words as its sentence, which JSON cannot hold";
-            return Err(Error::new(Code::Unwritable, 0, 0, message));
+            return Err(Error::new(Code::Unwritable, message));
         }
         let (comments, ParseInfo { parse, score, probability, exact }) = ParseInfo::split(&sentence.comments);
         Ok(Object {

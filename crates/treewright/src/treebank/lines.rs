@@ -54,7 +54,7 @@ impl Limit {
              sentence; --max-sentence-bytes sets the limit",
             self.n_bytes / Self::ITEM
         );
-        Error::new(Code::TooLarge, line, column, message)
+        Error::at(Code::TooLarge, line, column, message)
     }
 }
 
@@ -301,7 +301,7 @@ fn bad_bytes(line: &[u8], number: usize) -> Error {
         }
     };
     if let Some(nul) = valid.find('\0') {
-        return Error::new(Code::NulByte, number, column(valid, nul), "a NUL byte; expected text");
+        return Error::at(Code::NulByte, number, column(valid, nul), "a NUL byte; expected text");
     }
     let message = if number == 1 && (line.starts_with(b"\xFF\xFE") || line.starts_with(b"\xFE\xFF")) {
         "the file is UTF-16; expected UTF-8".to_owned()
@@ -311,7 +311,7 @@ fn bad_bytes(line: &[u8], number: usize) -> Error {
             bad.unwrap_or_default()
         )
     };
-    Error::new(Code::InvalidUtf8, number, valid.chars().count() + 1, message)
+    Error::at(Code::InvalidUtf8, number, valid.chars().count() + 1, message)
 }
 
 #[cfg(test)]

@@ -178,7 +178,7 @@ pub fn recognise<'a>(source: impl Read + Send + 'a, options: &ReadOptions) -> Re
         None if plain.peek().is_empty() => return Err(in_file(empty_input())),
         None => {
             let message = format!("this is none of the formats {}; name the one it is", Format::names());
-            return Err(in_file(Error::new(Code::UnknownFormat, 1, 1, message)));
+            return Err(in_file(Error::at(Code::UnknownFormat, 1, 1, message)));
         }
     };
     let by_content = by_content.is_some();
@@ -255,7 +255,7 @@ fn plain_writer<'a>(
         Format::Json => Ok(Box::new(JsonWriter::new(sink))),
         Format::Text => Ok(Box::new(TokensWriter::text(sink))),
         Format::Tokens => Ok(Box::new(TokensWriter::new(sink, options))),
-        Format::Alpino => Err(Error::new(Code::UnknownFormat, 0, 0, "alpino can be read but not written")),
+        Format::Alpino => Err(Error::new(Code::UnknownFormat, "alpino can be read but not written")),
     }
 }
 
@@ -274,7 +274,7 @@ pub fn to_string<'a>(entries: impl IntoIterator<Item = &'a Entry>, format: Forma
 
 /// An input without a sentence.
 pub fn empty_input() -> Error {
-    Error::new(Code::EmptyInput, 1, 1, "the input is empty; expected at least one sentence")
+    Error::at(Code::EmptyInput, 1, 1, "the input is empty; expected at least one sentence")
 }
 
 /// Puts the file and the sentence into errors, and makes an input without any sentence one.

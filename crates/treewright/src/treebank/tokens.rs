@@ -113,7 +113,7 @@ fn tagged(word: &str, line: &str, at: usize, number: usize) -> Result<Token> {
         }
         _ => {
             let message = format!("the token {word:?}; expected word/TAG");
-            Err(Error::new(Code::MissingLabel, number, column(line, at), message))
+            Err(Error::at(Code::MissingLabel, number, column(line, at), message))
         }
     }
 }
@@ -203,7 +203,7 @@ impl<W: Write> TokensWriter<W> {
             {
                 let message =
                     format!("word {} is {:?}/{:?}, which tokens cannot hold", i + 1, token.form, tag);
-                return Err(Error::new(Code::Unwritable, 0, 0, message));
+                return Err(Error::new(Code::Unwritable, message));
             }
             self.buffer.push_str(&token.form);
             if self.kind == Kind::Tagged {
@@ -230,7 +230,7 @@ impl<W: Write> TokensWriter<W> {
             };
             if form.contains(['\n', '\r', '\0']) {
                 let message = format!("word {} is {form:?}, which text cannot hold", i + 1);
-                return Err(Error::new(Code::Unwritable, 0, 0, message));
+                return Err(Error::new(Code::Unwritable, message));
             }
             self.buffer.push_str(form);
             if !misc.split('|').any(|part| part == NO_SPACE) {
@@ -253,7 +253,7 @@ impl<W: Write> Writer for TokensWriter<W> {
         result.map_err(|error| error.in_sentence(self.n_sentences))?;
         if self.buffer.is_empty() {
             let message = "a sentence without words, which tokens and text cannot hold";
-            return Err(Error::new(Code::Unwritable, 0, 0, message).in_sentence(self.n_sentences));
+            return Err(Error::new(Code::Unwritable, message).in_sentence(self.n_sentences));
         }
         self.buffer.push('\n');
         // Readers drop a byte order mark at the start of a file: one that is part of a word needs another before it.

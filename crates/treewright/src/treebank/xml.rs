@@ -21,7 +21,7 @@ pub(super) struct At {
 
 impl At {
     pub(super) fn error(self, code: Code, message: impl Into<String>) -> Error {
-        Error::new(code, self.line, self.column, message)
+        Error::at(code, self.line, self.column, message)
     }
 }
 

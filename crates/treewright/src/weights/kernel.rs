@@ -64,7 +64,7 @@ pub(crate) fn prefetch(words: &[u32], place: usize) {
 
 /// Lists that are filled without branches, which would be mispredicted: a value is written to every list, and overwritten
 /// by the next where it does not count. (No iterator with a closure: see [`Work`].)
-pub(crate) struct Lists<'a, T, const N: usize> {
+pub(crate) struct BranchlessLists<'a, T, const N: usize> {
     values: &'a mut [T],
     /// Where each list ends.
     ends: [usize; N],
@@ -72,12 +72,12 @@ pub(crate) struct Lists<'a, T, const N: usize> {
     room: usize,
 }
 
-impl<'a, T, const N: usize> Lists<'a, T, N> {
+impl<'a, T, const N: usize> BranchlessLists<'a, T, N> {
     /// Lists that go on from `ends`, all in the same memory.
     #[inline(always)]
     pub(crate) fn new(values: &'a mut [T], ends: [usize; N]) -> Self {
         let room = ends.iter().map(|&end| values.len().saturating_sub(end)).min().unwrap_or(0);
-        Lists { values, ends, room }
+        BranchlessLists { values, ends, room }
     }
 
     /// Where each list ends.
@@ -225,7 +225,7 @@ mod tests {
         let mut rng = crate::rng::Rng::new(5);
         for n in [0, 1, 5, 40] {
             let (mut memory, mut expected) = (vec![0u32; 2 * n], [Vec::new(), Vec::new()]);
-            let mut lists = Lists::new(&mut memory, [0, n]);
+            let mut lists = BranchlessLists::new(&mut memory, [0, n]);
             for i in 0..n as u32 {
                 let counts = [rng.below(2), rng.below(2)].map(|counts| counts as u32);
                 lists.push([(i, counts[0]), (i + 100, counts[1])]);
@@ -233,13 +233,13 @@ mod tests {
             }
             let [first, second] = lists.ends();
             assert_eq!([&memory[..first], &memory[n..second]], [&expected[0][..], &expected[1][..]]);
-            let mut lists = Lists::new(&mut memory, [0, n]);
+            let mut lists = BranchlessLists::new(&mut memory, [0, n]);
             (0..3 * n).for_each(|_| lists.push([(7, 1), (8, 1)]));
             assert_eq!(lists.ends(), [n, 2 * n]);
             assert_eq!(memory, [vec![7; n], vec![8; n]].concat());
         }
         let mut memory = [1u8];
-        let mut beyond = Lists::new(&mut memory, [2]);
+        let mut beyond = BranchlessLists::new(&mut memory, [2]);
         beyond.push([(3, 1)]);
         assert_eq!(beyond.ends(), [2]);
     }

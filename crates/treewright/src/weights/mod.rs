@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::map::WordSource;
 
-use kernel::Lists;
+use kernel::BranchlessLists;
 
 /// Features of a bucket.
 const BUCKET: usize = 8;
@@ -171,22 +171,22 @@ impl Table {
 
     /// Gets ready to find a feature: its bucket is fetched.
     #[inline(always)]
-    pub(crate) fn want(&self, words: &[u32], key: Key) -> Wanted {
+    pub(crate) fn probe(&self, words: &[u32], key: Key) -> Probe {
         let bucket = first_bucket(key, self.n_buckets);
         kernel::prefetch(words, bucket * BUCKET_WORDS);
-        Wanted { bucket: bucket as u32, fingerprint: key.fingerprint }
+        Probe { bucket: bucket as u32, fingerprint: key.fingerprint }
     }
 
     /// The place of a feature's weights, if it is there.
     #[inline(always)]
-    fn place<const AVX2: bool>(buckets: &[[u32; BUCKET_WORDS]], wanted: Wanted) -> (u32, bool) {
-        let Some(bucket) = buckets.get(wanted.bucket as usize) else { return (0, false) };
+    fn place<const AVX2: bool>(buckets: &[[u32; BUCKET_WORDS]], probe: Probe) -> (u32, bool) {
+        let Some(bucket) = buckets.get(probe.bucket as usize) else { return (0, false) };
         let (fingerprints, places) = bucket.split_at(BUCKET);
         let fingerprints: &[u32; BUCKET] = fingerprints.first_chunk().expect("half a bucket");
-        let same = kernel::matches::<AVX2>(fingerprints, wanted.fingerprint);
+        let same = kernel::matches::<AVX2>(fingerprints, probe.fingerprint);
         // Nearly always the first bucket tells: buckets are filled from the front. (One branch, which is rarely taken.)
         if (same == 0) & (fingerprints[BUCKET - 1] != 0) {
-            return Self::place_beyond(buckets, wanted);
+            return Self::place_beyond(buckets, probe);
         }
         (places[same.trailing_zeros() as usize % BUCKET], same != 0)
     }
@@ -194,11 +194,11 @@ impl Table {
     /// The same where the first bucket is full, and the feature not in it. The number of looks is bounded, so that a
     /// damaged table without a free place cannot hang anyone.
     #[inline(never)]
-    fn place_beyond(buckets: &[[u32; BUCKET_WORDS]], wanted: Wanted) -> (u32, bool) {
-        let (before, after) = buckets.split_at(wanted.bucket as usize + 1);
+    fn place_beyond(buckets: &[[u32; BUCKET_WORDS]], probe: Probe) -> (u32, bool) {
+        let (before, after) = buckets.split_at(probe.bucket as usize + 1);
         for bucket in after.iter().chain(before) {
             let (fingerprints, places) = bucket.split_at(BUCKET);
-            if let Some(i) = fingerprints.iter().position(|&fingerprint| fingerprint == wanted.fingerprint) {
+            if let Some(i) = fingerprints.iter().position(|&fingerprint| fingerprint == probe.fingerprint) {
                 return (places[i], true);
             }
             if fingerprints[BUCKET - 1] == 0 {
@@ -211,11 +211,11 @@ impl Table {
     /// Finds features, adds their places to what was found (there is room for them), and fetches their weights. `words`
     /// are all words.
     #[inline(always)]
-    pub(crate) fn find<const AVX2: bool>(&self, words: &[u32], wanted: &[Wanted], found: &mut Found) {
+    pub(crate) fn find<const AVX2: bool>(&self, words: &[u32], probes: &[Probe], matches: &mut Matches) {
         let buckets = &words.as_chunks::<BUCKET_WORDS>().0[..self.n_buckets];
-        let mut lists = Lists::new(&mut found.places, found.ends);
-        for &wanted in wanted {
-            let (place, is_there) = Self::place::<AVX2>(buckets, wanted);
+        let mut lists = BranchlessLists::new(&mut matches.places, matches.ends);
+        for &probe in probes {
+            let (place, is_there) = Self::place::<AVX2>(buckets, probe);
             // Numbers, 0 or 1: fewer instructions than truth values take.
             let [is_there, is_single, is_row] =
                 [is_there, place & SINGLE != 0, place as usize & MAX_PAIRS == 0].map(u32::from);
@@ -227,7 +227,7 @@ impl Table {
             kernel::prefetch(words, (start & elsewhere.wrapping_neg()) as usize);
             lists.push([(start, row), (place, elsewhere ^ row), (place, single)]);
         }
-        found.ends = lists.ends();
+        matches.ends = lists.ends();
     }
 
     /// Adds the weights of what was found from `from` up to `to` to `sums`, which may be `FRESH`: then they are written,
@@ -236,12 +236,12 @@ impl Table {
     #[inline(always)]
     pub(crate) fn sum<const FRESH: bool, const BOUNDED: bool>(
         words: &[u32],
-        found: &Found,
+        matches: &Matches,
         from: Ends,
         to: Ends,
         sums: &mut [i16],
     ) {
-        let list = |kind: usize| &found.places[from[kind]..to[kind]];
+        let list = |kind: usize| &matches.places[from[kind]..to[kind]];
         kernel::sum_rows::<FRESH>(words, list(ROWS), sums);
         let mut add = |pair: u32| {
             let (column, weight) = unpack(pair);
@@ -271,7 +271,7 @@ fn row_words(n_columns: usize) -> usize {
 
 /// A feature to be found.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct Probe {
     bucket: u32,
     fingerprint: u32,
 }
@@ -286,14 +286,14 @@ pub(crate) type Ends = [usize; 3];
 
 /// Where the weights of some features stand, by their kinds.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct Matches {
     /// A list for each kind, one after the other.
     places: Vec<u32>,
     /// Where each list ends by now.
     pub(crate) ends: Ends,
 }
 
-impl Found {
+impl Matches {
     /// Begins anew, with room for this many features. Gives where the lists begin.
     #[inline(always)]
     pub(crate) fn start(&mut self, most: usize) -> Ends {
@@ -342,12 +342,12 @@ mod tests {
             for wanted in features.chunks(10) {
                 let unknown = Key { spread: wanted[0].0.spread, fingerprint: 5000 };
                 let keys = wanted.iter().map(|(key, _)| *key).chain([unknown]);
-                let wanted_keys: Vec<Wanted> = keys.map(|key| table.want(words, key)).collect();
-                let mut found = Found::default();
-                let starts = found.start(wanted_keys.len());
-                table.find::<false>(words, &wanted_keys, &mut found);
+                let probes: Vec<Probe> = keys.map(|key| table.probe(words, key)).collect();
+                let mut matches = Matches::default();
+                let starts = matches.start(probes.len());
+                table.find::<false>(words, &probes, &mut matches);
                 let mut sums = vec![0i16; table.n_sums()];
-                Table::sum::<false, true>(words, &found, starts, found.ends, &mut sums);
+                Table::sum::<false, true>(words, &matches, starts, matches.ends, &mut sums);
                 let mut expected = vec![0i16; table.n_sums()];
                 for (column, weight) in wanted.iter().flat_map(|(_, pairs)| pairs) {
                     expected[usize::from(*column)] += weight;

@@ -83,7 +83,7 @@ impl WordVectors {
         let mut seen = FxHashMap::default();
         for (i, line) in BufReader::new(source).lines().enumerate() {
             let line = line?;
-            let bad = |what: String| Error::new(Code::BadRules, i + 1, 1, what);
+            let bad = |what: String| Error::at(Code::BadRules, i + 1, 1, what);
             let mut columns = line.trim_end().split(' ');
             let word = columns.next().unwrap_or_default();
             let Points { numbers, n: width } = &mut vectors.points;

@@ -7,7 +7,7 @@ use treewright::model::Parser;
 use treewright::pipeline::{Part, PartKind, Pipeline, Tagging};
 use treewright::segment::{SegmentConfig, SegmentOptions, Segmenter};
 use treewright::tag::{TagConfig, Tagger};
-use treewright::train::{Log, Outcome, PipelineConfig, Prices, Stage, train};
+use treewright::train::{Log, Outcome, PipelineConfig, Stage, TaggerWeights, train};
 use treewright::tree::TreeKind;
 use treewright::treebank::{self, Entry, Format, ReadOptions};
 use treewright::{Code, Sentence, Tree};
@@ -195,7 +195,7 @@ fn a_lemmatiser_follows_the_final_tags() {
     let analyser = pipeline.analyser(Some(TreeKind::Dependencies)).expect("there is one");
     let lemmatiser = analyser.lemmatiser.as_ref().expect("there is one");
     // A parser that nearly always has its way about the tags.
-    let mut worker = analyser.worker(None, Tagging::Missing).with_close_calls(1);
+    let mut worker = analyser.worker(None, Tagging::Missing).with_tagger_weight(1);
     for mut sentence in bare_sentences() {
         sentence.tokens.iter_mut().for_each(|token| token.lemma.clear());
         worker.analyse(&mut sentence);
@@ -244,11 +244,11 @@ fn bare_sentences() -> Vec<Sentence> {
 }
 
 #[test]
-fn close_calls_go_the_other_way_where_the_parser_gains_enough() {
+fn tags_are_reranked_where_the_parser_gains_enough() {
     let analyser = pipeline().analyser(Some(TreeKind::Dependencies)).expect("there is one");
-    assert_eq!(analyser.close_calls, 0, "nothing was settled");
+    assert_eq!(analyser.tagger_weight, 0, "nothing was tuned");
     let mut parser = analyser.parser.as_ref().expect("there is one").worker();
-    let mut worker = |price: u32| analyser.worker(None, Tagging::Missing).with_close_calls(price);
+    let mut worker = |weight: u32| analyser.worker(None, Tagging::Missing).with_tagger_weight(weight);
     let [mut first, mut cheap, mut dear] = [0, 1, u32::MAX].map(&mut worker);
     let mut changed = 0;
     for sentence in bare_sentences() {
@@ -264,31 +264,31 @@ fn close_calls_go_the_other_way_where_the_parser_gains_enough() {
         let score = |trees: &[treewright::model::ScoredTree]| trees.first().map(|tree| tree.score);
         assert_eq!(score(&by_cheap) > score(&by_first), is_changed, "{of_first:?} {of_cheap:?}");
     }
-    assert!(changed > 0, "no sentence had a close call worth a change");
+    assert!(changed > 0, "no sentence had a tag worth a change");
 }
 
 #[test]
-fn the_price_of_close_calls_is_settled_by_development_data_and_kept() {
+fn the_weight_of_the_tagger_is_tuned_on_development_data_and_kept() {
     let mut pipeline = pipeline();
     let dev = sample("ud_english_ewt.conllu");
-    let settle = |pipeline: &mut Pipeline, jobs: usize| {
+    let tune = |pipeline: &mut Pipeline, jobs: usize| {
         pipeline
-            .settle_close_calls(&dev, jobs)
+            .tune_tagger_weight(&dev, jobs)
             .expect("whole")
             .expect("there are a tagger, a parser and trees")
     };
-    let prices = settle(&mut pipeline, 1);
-    assert_eq!(settle(&mut pipeline, 3), prices, "threads do not show");
-    let Prices { best, scores } = prices;
+    let weights = tune(&mut pipeline, 1);
+    assert_eq!(tune(&mut pipeline, 3), weights, "threads do not show");
+    let TaggerWeights { best, scores } = weights;
     let highest = scores.iter().map(|score| score.1).fold(f64::MIN, f64::max);
     assert_eq!(scores.iter().find(|score| score.1 == highest).map(|score| score.0), Some(best));
     let joined = Pipeline::join([&Pipeline::from_bytes(&bytes(&pipeline)).expect("a pipeline")]);
-    assert_eq!(joined.analyser(Some(TreeKind::Dependencies)).expect("there").close_calls, best);
-    assert_eq!(joined.analyser(Some(TreeKind::Constituents)).expect("there").close_calls, 0);
-    // Without a tagger, or without trees, there is nothing to settle.
+    assert_eq!(joined.analyser(Some(TreeKind::Dependencies)).expect("there").tagger_weight, best);
+    assert_eq!(joined.analyser(Some(TreeKind::Constituents)).expect("there").tagger_weight, 0);
+    // Without a tagger, or without trees, there is nothing to tune.
     let mut lone = Pipeline::of_parts([parser("ud_english_ewt.conllu", "arc-hybrid").into()]);
-    assert_eq!(lone.settle_close_calls(&dev, 1).expect("whole"), None);
-    assert_eq!(pipeline.settle_close_calls(&[], 1).expect("whole"), None);
+    assert_eq!(lone.tune_tagger_weight(&dev, 1).expect("whole"), None);
+    assert_eq!(pipeline.tune_tagger_weight(&[], 1).expect("whole"), None);
 }
 
 /// The stages of a training, and how many are over.

@@ -156,23 +156,23 @@ fn the_model_knows_how_far_winners_lag() {
     let config = TrainConfig { epochs: 2, beam: 4, ..config("arc-hybrid", Update::MaxViolation) };
     let model = train(&config, learnt, new, None, &mut ()).expect("trainable");
     let parser = Parser::new(Model::from_bytes(&bytes(&model)).expect("a model"));
-    let trees = |keep: usize| -> Vec<Option<Tree>> {
+    let trees = |percentile: usize| -> Vec<Option<Tree>> {
         let mut worker =
-            parser.worker().with_search(Search { method: Method::Beam { width: 4, keep }, k_best: 1 });
+            parser.worker().with_search(Search { method: Method::Beam { width: 4, percentile }, k_best: 1 });
         new.iter().map(|entry| worker.parse(&entry.sentence)).collect()
     };
     let whole = trees(100);
-    let same = |keep: usize| whole.iter().zip(trees(keep)).filter(|(a, b)| **a == *b).count();
+    let same = |percentile: usize| whole.iter().zip(trees(percentile)).filter(|(a, b)| **a == *b).count();
     // Those who come in where others left may win, so not all are the same.
     assert!(same(99) * 2 >= whole.len(), "of {} winners {} are left", whole.len(), same(99));
-    assert!(same(0) < same(99), "without any lag the search is greedy");
+    assert!(same(0) < same(99), "without any gap the search is greedy");
     // The first of several parses is the one that a search for one finds, whatever is kept.
-    for keep in [0, 50, 95, 100] {
+    for percentile in [0, 50, 95, 100] {
         let mut worker =
-            parser.worker().with_search(Search { method: Method::Beam { width: 4, keep }, k_best: 4 });
-        for (entry, tree) in new.iter().zip(trees(keep)) {
+            parser.worker().with_search(Search { method: Method::Beam { width: 4, percentile }, k_best: 4 });
+        for (entry, tree) in new.iter().zip(trees(percentile)) {
             let parses = worker.parse_k_best(&entry.sentence);
-            assert_eq!(parses.first().map(|parse| parse.tree.clone()), tree, "{keep}");
+            assert_eq!(parses.first().map(|parse| parse.tree.clone()), tree, "{percentile}");
             let is_new = |i: usize| parses[..i].iter().all(|other| other.tree != parses[i].tree);
             assert!((0..parses.len()).all(is_new), "all trees are different");
         }

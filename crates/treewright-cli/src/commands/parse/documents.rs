@@ -190,7 +190,7 @@ impl DocumentReader<'_> {
     }
 
     fn error(&self, code: Code, line: usize, column: usize, message: impl Into<String>) -> Error {
-        Error::new(code, line, column, message).in_file(self.file)
+        Error::at(code, line, column, message).in_file(self.file)
     }
 
     /// The lines of a source, without their ends and the byte order mark, with their numbers.
@@ -285,7 +285,7 @@ impl Table<'_> {
         number: usize,
         file: &str,
     ) -> Result<Option<(String, Document)>> {
-        let error = |message: String| Error::new(Code::ColumnCount, number, 1, message).in_file(file);
+        let error = |message: String| Error::at(Code::ColumnCount, number, 1, message).in_file(file);
         if let Some(column) = self.text_column {
             return self.split(&mut row, column).map(Some).map_err(error);
         }
@@ -403,9 +403,7 @@ fn write_row(columns: &[String], more: [&str; 2], dialect: Dialect, out: &mut Ve
         }
         Dialect::Csv => {
             let mut writer = csv::Writer::from_writer(out);
-            writer
-                .write_record(columns)
-                .map_err(|error| Error::new(Code::Unwritable, 0, 0, error.to_string()))?;
+            writer.write_record(columns).map_err(|error| Error::new(Code::Unwritable, error.to_string()))?;
             Ok(writer.flush()?)
         }
     }

@@ -240,7 +240,7 @@ impl Input<'_> {
         let Some(segmenter) = &self.pipeline.segmenter()? else {
             let message = "this is raw text, and the model has no segmenter: give it tokens (--from tokens, one \
                            sentence a line) or use a model with one";
-            return Err(Error::new(Code::BadModel, 0, 0, message).in_file(&options.file));
+            return Err(Error::new(Code::BadModel, message).in_file(&options.file));
         };
         let is_typed = is_dash(path) && io::stdin().is_terminal();
         let lines = match self.args.lines {
@@ -317,7 +317,7 @@ pub(super) fn valid_text<'a>(line: &'a [u8], number: usize, file: &str) -> Resul
         let valid = String::from_utf8_lossy(&line[..error.valid_up_to()]);
         let message =
             "bytes that are not UTF-8; expected UTF-8 text, or its encoding (such as --encoding latin1)";
-        Error::new(Code::InvalidUtf8, number, valid.chars().count() + 1, message).in_file(file)
+        Error::at(Code::InvalidUtf8, number, valid.chars().count() + 1, message).in_file(file)
     })
 }
 

@@ -461,6 +461,6 @@ impl TrainArgs {
     pub fn no_checkpoint(path: &Path) -> Error {
         let message = "there is no such checkpoint: the training was stopped before its first epoch was over, or it \
                        was finished; train without --resume";
-        Error::new(Code::Io, 0, 0, message).in_file(&path.to_string_lossy())
+        Error::new(Code::Io, message).in_file(&path.to_string_lossy())
     }
 }

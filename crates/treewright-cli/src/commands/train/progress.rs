@@ -8,7 +8,7 @@ use std::time::Instant;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use treewright::config::TrainConfig;
 use treewright::eval::plot::{Plot, Series};
-use treewright::train::{Checkpoint, EpochReport, Log, Outcome, Prices, Stage};
+use treewright::train::{Checkpoint, EpochReport, Log, Outcome, Stage, TaggerWeights};
 use treewright::tree::TreeKind;
 use treewright::{Error, Result};
 
@@ -124,8 +124,9 @@ impl Progress {
     }
 
     /// What the development set says about the weight of the tagger's score.
-    fn close_tuning(&mut self, Prices { best, scores }: &Prices) {
-        let score_of = |price: u32| scores.iter().find(|(tried, _)| *tried == price).map(|(_, score)| *score);
+    fn close_tuning(&mut self, TaggerWeights { best, scores }: &TaggerWeights) {
+        let score_of =
+            |weight: u32| scores.iter().find(|(tried, _)| *tried == weight).map(|(_, score)| *score);
         let measure = self.measure();
         if let (Some(alone), Some(with)) = (score_of(0), score_of(*best)) {
             self.tuned_score = Some(with);
@@ -138,7 +139,7 @@ impl Progress {
                 )
             });
         }
-        self.note(&serde_json::json!({"close_calls": best, "dev_by_price": scores}));
+        self.note(&serde_json::json!({"tagger_weight": best, "dev_by_weight": scores}));
     }
 
     /// What trees are scored by.
@@ -223,7 +224,7 @@ impl Log for Progress {
             Outcome::Jackknife { folds, percent_right: Some(percent) } => format!(
                 "the training data tagged in {folds} parts, each by a tagger of the others, {percent:.2} % right"
             ),
-            Outcome::TaggerWeight(prices) => return self.close_tuning(prices),
+            Outcome::TaggerWeight(weights) => return self.close_tuning(weights),
             _ => String::new(),
         };
         self.close(&line);

@@ -126,7 +126,7 @@ fn what_is_remembered_is_what_is_there() {
             let mut keys = Vec::new();
             remembering.look(&forest, &view, &encoded, |_| n_new += 1);
             keys.resize(set.len(), 0);
-            let mut list = Lists::new(&mut keys, [0]);
+            let mut list = BranchlessLists::new(&mut keys, [0]);
             remembering.keys(0, &mut list, |key| key);
             let [n_keys] = list.ends();
             keys.truncate(n_keys);

@@ -11,7 +11,7 @@ use crate::features::{Dependence, Encoded, Extractor, TemplateSet, Vocabulary, t
 use crate::map::WordSource;
 use crate::score::{Rows, Scorer, SlotId, Slots, Views};
 use crate::sentence::Sentence;
-use crate::weights::{Ends, Found, Key, Table, Wanted, kernel};
+use crate::weights::{Ends, Key, Matches, Probe, Table, kernel};
 
 /// The cache of sums has at most this many words (4 MB; in tests few, so that they are all used up).
 const MAX_SUMS: usize = if cfg!(test) { 1 << 12 } else { 1 << 20 };
@@ -65,10 +65,10 @@ impl FrozenWeights {
         let table = Table::of(features.iter().map(|(key, pairs)| (*key, &pairs[..])), perceptron.n_actions());
         table.map(FrozenWeights).ok_or_else(|| {
             let message = format!(
-                "the model would have more than {} MB: raise least-weight to leave small weights out",
+                "the model would have more than {} MB: raise min-weight to leave small weights out",
                 Self::MAX_WORDS * 4 / 1_000_000
             );
-            Error::new(Code::BadTraining, 0, 0, message)
+            Error::new(Code::BadTraining, message)
         })
     }
 
@@ -83,7 +83,7 @@ impl FrozenWeights {
         n_features: usize,
     ) -> Result<Self> {
         let table = Table::from_words(source, n_buckets, n_actions, n_features);
-        let error = || Error::new(Code::BadModel, 0, 0, "the weights of the model do not fit its table");
+        let error = || Error::new(Code::BadModel, "the weights of the model do not fit its table");
         table.map(FrozenWeights).ok_or_else(error)
     }
 
@@ -212,9 +212,9 @@ pub struct Frozen {
     n_groups: usize,
     n_templates: usize,
     sentences: Slots<OpenSentence>,
-    wanted: Vec<Wanted>,
-    found: Found,
-    /// What is summed up: the place of the sums, and where its features end in `wanted` and in `found`.
+    probes: Vec<Probe>,
+    matches: Matches,
+    /// What is summed up: the place of the sums, and where its features end in `probes` and in `matches`.
     missing: Vec<(u32, usize, Ends)>,
     /// Where the sums of each state are.
     starts: Vec<u32>,
@@ -259,8 +259,8 @@ impl Frozen {
             extractor,
             sentences: Slots::default(),
             n_templates: templates.len(),
-            wanted: Vec::new(),
-            found: Found::default(),
+            probes: Vec::new(),
+            matches: Matches::default(),
             missing: Vec::new(),
             starts: Vec::new(),
             scores: vec![0; weights.0.n_sums()],
@@ -350,7 +350,7 @@ impl Frozen {
     #[inline(always)]
     fn fill<const AVX2: bool>(&mut self, query: &Views<'_>, rows: &mut Rows, first: usize) {
         let Views { slot, forest, views } = *query;
-        let Frozen { weights, sentences, wanted, found, missing, starts, scores, .. } = self;
+        let Frozen { weights, sentences, probes, matches, missing, starts, scores, .. } = self;
         let OpenSentence { extractor, of_slots, encoded, kept } = sentences.get(slot);
         // A state on its own has no other to share with: what depends on several places is summed up at once.
         let is_alone = views.len() == 1;
@@ -359,15 +359,15 @@ impl Frozen {
         let words = weights.words();
         missing.clear();
         starts.clear();
-        let max_wanted = views.len() * self.n_templates;
-        if wanted.len() < max_wanted {
-            wanted.resize(max_wanted, Wanted::default());
+        let max_probes = views.len() * self.n_templates;
+        if probes.len() < max_probes {
+            probes.resize(max_probes, Probe::default());
         }
         if kept.reserve(views.len() * n_kept, row_words) {
             of_slots.fill(UNKNOWN);
         }
-        let mut list = kernel::Lists::new(wanted, [0]);
-        let want = |key: u64| weights.want(words, table_key(key));
+        let mut list = kernel::BranchlessLists::new(probes, [0]);
+        let want = |key: u64| weights.probe(words, table_key(key));
         for view in views {
             extractor.look(forest, view, encoded, |slot| of_slots[slot] = UNKNOWN);
             for group in 0..n_kept {
@@ -392,22 +392,22 @@ impl Frozen {
             extractor.keys(self.n_groups, &mut list, want);
             missing.push((NOT_KEPT, list.ends()[0], Ends::default()));
         }
-        let [n_wanted] = list.ends();
+        let [n_probes] = list.ends();
         // All of all states are found before the first is summed up: by then its weights have been fetched.
-        let starts_found = found.start(n_wanted);
+        let match_starts = matches.start(n_probes);
         let mut from = 0;
         for (_, to, ends) in missing.iter_mut() {
-            weights.find::<AVX2>(words, &wanted[from..*to], found);
+            weights.find::<AVX2>(words, &probes[from..*to], matches);
             from = *to;
-            *ends = found.ends;
+            *ends = matches.ends;
         }
-        let mut from = starts_found;
+        let mut from = match_starts;
         for &(start, _, ends) in missing.iter() {
             let sums = match start {
                 NOT_KEPT => &mut scores[..],
                 start => bytemuck::cast_slice_mut(&mut kept.sums[start as usize..][..row_words]),
             };
-            Table::sum::<true, false>(words, found, from, ends, sums);
+            Table::sum::<true, false>(words, matches, from, ends, sums);
             from = ends;
         }
         for i in 0..views.len() {

@@ -44,7 +44,7 @@ impl ScorerKind for PerceptronKind {
         words: Arc<dyn WordSource>,
         shared: Shared,
     ) -> Result<Arc<dyn ScorerModel>> {
-        let bad = |message: String| Error::new(Code::BadModel, 0, 0, message);
+        let bad = |message: String| Error::new(Code::BadModel, message);
         let Header { templates, n_buckets, n_features } =
             serde_json::from_value(header).map_err(|error| bad(format!("in the model's header: {error}")))?;
         let templates = TemplateSet::parse(&templates).map_err(|error| bad(error.message.to_string()))?;

@@ -68,7 +68,7 @@ impl Text<'_> {
             Some(Tree::Dependency(tree)) => Some(&tree.arcs[..]),
             Some(Tree::Constituent(_)) => {
                 let message = "a constituent tree; CoNLL-U and CoNLL-X hold dependencies";
-                return Err(Error::new(Code::WrongTreeKind, 0, 0, message));
+                return Err(Error::new(Code::WrongTreeKind, message));
             }
         };
         if sentence.is_empty() {
@@ -157,12 +157,7 @@ impl Text<'_> {
     fn columns(&mut self, columns: &[Str; 9]) -> Result<()> {
         for column in columns {
             if column.is_empty() {
-                return Err(Error::new(
-                    Code::EmptyColumn,
-                    0,
-                    0,
-                    "an empty column in a range or an empty node",
-                ));
+                return Err(Error::new(Code::EmptyColumn, "an empty column in a range or an empty node"));
             }
             self.buffer.push(b'\t');
             self.buffer.extend_from_slice(column.as_bytes());
@@ -175,7 +170,7 @@ impl Text<'_> {
     #[inline]
     fn word(&mut self, i: usize, token: &Token, arc: Option<&Arc>, n: usize, dialect: Dialect) -> Result<()> {
         if token.form.is_empty() {
-            return Err(Error::new(Code::EmptyColumn, 0, 0, format!("word {} has no form", i + 1)));
+            return Err(Error::new(Code::EmptyColumn, format!("word {} has no form", i + 1)));
         }
         self.number(i + 1);
         self.buffer.push(b'\t');
@@ -189,7 +184,7 @@ impl Text<'_> {
                 let head = arc.head.map_or(0, |head| head.index() + 1);
                 if head > n {
                     let message = format!("the head of word {} is {head}, after the last word, {n}", i + 1);
-                    return Err(Error::new(Code::BadHead, 0, 0, message));
+                    return Err(Error::new(Code::BadHead, message));
                 }
                 self.buffer.push(b'\t');
                 self.number(head);
@@ -257,5 +252,5 @@ impl Text<'_> {
 }
 
 fn unwritable(what: &str) -> Error {
-    Error::new(Code::Unwritable, 0, 0, format!("{what}, which CoNLL-U and CoNLL-X cannot hold"))
+    Error::new(Code::Unwritable, format!("{what}, which CoNLL-U and CoNLL-X cannot hold"))
 }
