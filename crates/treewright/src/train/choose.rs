@@ -216,7 +216,12 @@ fn for_dependencies(facts: &Facts) -> Choice {
 
 fn for_constituents(facts: &Facts) -> Choice {
     let is_discontinuous = facts.crossing_sentences >= MIN_DISCONTINUOUS_SENTENCES;
-    let recipe = recipe(if is_discontinuous { "discontinuous" } else { "constituents" });
+    // Head words are worth more than the constituents that are foreseen in-order, but not if the heads are arbitrary.
+    let recipe = recipe(match (is_discontinuous, facts.head_rules) {
+        (true, _) => "discontinuous",
+        (false, Some(_)) => "headed-constituents",
+        (false, None) => "constituents",
+    });
     let mut config = recipe.config();
     let found = match (is_discontinuous, facts.crossing > 0.0) {
         (true, _) => format!(

@@ -24,6 +24,7 @@ impl Recipe {
         "dependencies",
         "non-projective-dependencies",
         "constituents",
+        "headed-constituents",
         "discontinuous",
         "paper-004",
     ];

@@ -129,7 +129,7 @@ fn hardly_any_discontinuous_trees_are_left_out() {
     let mixed = |n: usize| choose(&[treebank(&PENN.repeat(n)), treebank(OTHER)].concat()).unwrap();
     assert_eq!(mixed(199).recipe.name, "discontinuous");
     let choice = mixed(999);
-    assert_eq!(choice.recipe.name, "constituents");
+    assert_eq!(choice.recipe.name, "headed-constituents");
     assert!(choice.reasons[0].contains("in no more than 0.1 % of the sentences, which are left out"));
 }
 
@@ -142,11 +142,12 @@ fn check(text: &str, recipe: &str, head_rules: &str) {
 }
 
 #[test]
-fn head_rules_are_those_of_the_labels() {
+fn head_rules_are_those_of_the_labels_and_decide_on_the_recipe() {
     check(ALPINO, "discontinuous", "dutch");
     check(&ALPINO.to_lowercase(), "discontinuous", "dutch");
     check(NEGRA, "discontinuous", "german");
     check("(S (NP (DT 0=The) (NN 3=dog)) (VP (VBZ 1=barks)) (RB 2=now))", "discontinuous", "collins");
     check(OTHER, "discontinuous", "leftmost");
-    check(PENN, "constituents", "collins");
+    check(PENN, "headed-constituents", "collins");
+    check("(CL (np (noun x) (det z)) (verb y))", "constituents", "leftmost");
 }
