@@ -433,7 +433,7 @@ impl<'a, S: TransitionSystem> Exhaustive<'a, S> {
 /// leaves. A state that is met again by another walk has its loss checked again, for oracles that keep books. Returns
 /// how many states were checked.
 #[track_caller]
-pub fn oracle_is_exact<S: TransitionSystem, O: Oracle<S>>(
+pub fn oracle_is_exact<S: TransitionSystem, O: Oracle<S> + Clone>(
     system: &S,
     oracle: &O,
     n: usize,
@@ -483,7 +483,7 @@ pub fn oracle_is_exact<S: TransitionSystem, O: Oracle<S>>(
 /// Law 6 in one state: the oracle's loss is the true one, the loss after each legal action too, and the optimal actions
 /// are exactly those of cost 0, all within what the oracle's `restrict` leaves.
 #[track_caller]
-pub fn oracle_agrees<S: TransitionSystem, O: Oracle<S>>(
+pub fn oracle_agrees<S: TransitionSystem, O: Oracle<S> + Clone>(
     system: &S,
     oracle: &mut O,
     forest: &mut Forest,
@@ -509,7 +509,7 @@ pub fn oracle_agrees<S: TransitionSystem, O: Oracle<S>>(
 
 /// The tree that a walk of optimal actions (random ones among them) from the start builds.
 #[track_caller]
-pub fn optimal_walk<S: TransitionSystem, O: Oracle<S>>(
+pub fn optimal_walk<S: TransitionSystem, O: Oracle<S> + Clone>(
     system: &S,
     oracle: &O,
     n: usize,

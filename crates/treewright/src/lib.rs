@@ -21,6 +21,7 @@ pub mod decode;
 pub mod draw;
 pub mod error;
 pub mod eval;
+pub mod explore;
 pub mod features;
 pub mod forest;
 mod hash;

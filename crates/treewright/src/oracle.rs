@@ -10,12 +10,14 @@ use crate::tree::Underivable;
 /// The **loss** of a configuration is the smallest loss of any finished parse reachable from it; an action's **cost**
 /// is how much it raises the loss. Callers follow one walk: they call `advance` for every action they take, so an
 /// oracle may keep books; to branch, clone the oracle.
-pub trait Oracle<S: TransitionSystem>: Clone {
+pub trait Oracle<S: TransitionSystem>: CloneOracle<S> + Send {
     /// The oracle for one gold tree.
     ///
     /// # Errors
     /// When the system cannot derive the tree.
-    fn for_gold(system: &S, gold: &S::Tree) -> Result<Self, Underivable>;
+    fn for_gold(system: &S, gold: &S::Tree) -> Result<Self, Underivable>
+    where
+        Self: Sized;
 
     /// The loss of the configuration; `None` where this oracle does not define one (a static oracle off its path).
     fn loss(&mut self, system: &S, forest: &Forest, state: &S::State) -> Option<u32>;
@@ -29,7 +31,7 @@ pub trait Oracle<S: TransitionSystem>: Clone {
         action: ActionId,
     ) -> Option<u32> {
         let after = system.apply(forest, state, action);
-        let mut oracle = self.clone();
+        let mut oracle = self.clone_oracle();
         oracle.advance(system, forest, state, action);
         oracle.loss(system, forest, &after)
     }
@@ -56,6 +58,18 @@ pub trait Oracle<S: TransitionSystem>: Clone {
     /// May training follow this wrong action? (SWAP: no.)
     fn may_follow(&self, _system: &S, _forest: &Forest, _state: &S::State, _action: ActionId) -> bool {
         true
+    }
+}
+
+/// Clones an oracle whose type is not known. Every oracle that can be cloned has it.
+pub trait CloneOracle<S: TransitionSystem> {
+    /// The clone.
+    fn clone_oracle(&self) -> Box<dyn Oracle<S>>;
+}
+
+impl<S: TransitionSystem, O: Oracle<S> + Clone + 'static> CloneOracle<S> for O {
+    fn clone_oracle(&self) -> Box<dyn Oracle<S>> {
+        Box::new(self.clone())
     }
 }
 

@@ -2,10 +2,8 @@
 
 use serde::Serialize;
 
-use crate::forest::Forest;
-use crate::ids::ActionId;
 use crate::oracle::{Oracle, StaticOracle};
-use crate::system::{ActionSet, TransitionSystem};
+use crate::system::TransitionSystem;
 use crate::systems;
 use crate::tree::{ParserTree, TreeKind, Underivable};
 use crate::treebank::Format;
@@ -23,9 +21,9 @@ pub trait Registered: TransitionSystem {
     /// Is there an oracle with the loss as its paper prints it? If not, `Paper` is the static one.
     const HAS_PAPER: bool;
     /// The exact dynamic oracle.
-    type Dynamic: Oracle<Self>;
+    type Dynamic: Oracle<Self> + Clone + 'static;
     /// The dynamic oracle as printed, where the printed loss is not exact.
-    type Paper: Oracle<Self>;
+    type Paper: Oracle<Self> + Clone + 'static;
 }
 
 /// Something to be done with a system whose type is known only at run time: `tag.visit(visitor)` calls `visit` with
@@ -49,6 +47,8 @@ pub struct SystemInfo {
     pub is_binary: bool,
     /// Is there an exact dynamic oracle?
     pub has_dynamic_oracle: bool,
+    /// Is there an oracle with the loss as its paper prints it?
+    pub has_paper_oracle: bool,
     /// The name of the feature templates it is scored by unless others are asked for.
     pub features: &'static str,
 }
@@ -60,6 +60,7 @@ impl SystemInfo {
             is_crossing: S::IS_CROSSING,
             is_binary: S::Tree::IS_BINARY,
             has_dynamic_oracle: S::HAS_DYNAMIC,
+            has_paper_oracle: S::HAS_PAPER,
             features: S::FEATURES,
         }
     }
@@ -67,6 +68,15 @@ impl SystemInfo {
     /// Does it build projective dependencies only?
     pub fn is_projective(&self) -> bool {
         self.kind == TreeKind::Dependencies && !self.is_crossing
+    }
+
+    /// Does it have an oracle of this kind?
+    pub fn has_oracle(&self, kind: OracleKind) -> bool {
+        match kind {
+            OracleKind::Static => true,
+            OracleKind::Dynamic => self.has_dynamic_oracle,
+            OracleKind::Paper => self.has_paper_oracle,
+        }
     }
 
     /// How its trees are scored.
@@ -223,13 +233,21 @@ impl OracleKind {
         }
     }
 
-    /// Does the system have an oracle of this kind?
-    pub fn exists_for<S: Registered>(self) -> bool {
-        match self {
-            OracleKind::Static => true,
-            OracleKind::Dynamic => S::HAS_DYNAMIC,
-            OracleKind::Paper => S::HAS_PAPER,
-        }
+    /// The oracle of this kind for one gold tree; the static one if the system lacks the kind
+    /// ([`SystemInfo::has_oracle`]).
+    ///
+    /// # Errors
+    /// When the system cannot derive the tree.
+    pub fn for_gold<S: Registered>(
+        self,
+        system: &S,
+        gold: &S::Tree,
+    ) -> Result<Box<dyn Oracle<S>>, Underivable> {
+        Ok(match self {
+            OracleKind::Dynamic => Box::new(S::Dynamic::for_gold(system, gold)?),
+            OracleKind::Paper => Box::new(S::Paper::for_gold(system, gold)?),
+            OracleKind::Static => Box::new(StaticOracle::for_gold(system, gold)?),
+        })
     }
 }
 
@@ -251,119 +269,9 @@ impl std::str::FromStr for OracleKind {
     }
 }
 
-/// An oracle of a kind chosen at run time, so that trainers need no type parameter for it.
-#[derive(Debug)]
-pub enum AnyOracle<S: Registered> {
-    /// The gold derivation.
-    Static(StaticOracle),
-    /// The exact dynamic oracle.
-    Dynamic(S::Dynamic),
-    /// The dynamic oracle as printed.
-    Paper(S::Paper),
-}
-
-impl<S: Registered> Clone for AnyOracle<S> {
-    fn clone(&self) -> Self {
-        match self {
-            AnyOracle::Static(oracle) => AnyOracle::Static(oracle.clone()),
-            AnyOracle::Dynamic(oracle) => AnyOracle::Dynamic(oracle.clone()),
-            AnyOracle::Paper(oracle) => AnyOracle::Paper(oracle.clone()),
-        }
-    }
-}
-
-impl<S: Registered> AnyOracle<S> {
-    /// The oracle of this kind for one gold tree; a kind that the system lacks (`OracleKind::exists_for`) is the
-    /// static one.
-    ///
-    /// # Errors
-    /// When the system cannot derive the tree.
-    pub fn new(kind: OracleKind, system: &S, gold: &S::Tree) -> Result<Self, Underivable> {
-        Ok(match kind {
-            OracleKind::Dynamic if S::HAS_DYNAMIC => AnyOracle::Dynamic(S::Dynamic::for_gold(system, gold)?),
-            OracleKind::Paper if S::HAS_PAPER => AnyOracle::Paper(S::Paper::for_gold(system, gold)?),
-            _ => AnyOracle::Static(StaticOracle::for_gold(system, gold)?),
-        })
-    }
-}
-
-macro_rules! each {
-    ($any:expr, $oracle:ident => $call:expr) => {
-        match $any {
-            AnyOracle::Static($oracle) => $call,
-            AnyOracle::Dynamic($oracle) => $call,
-            AnyOracle::Paper($oracle) => $call,
-        }
-    };
-}
-
-impl<S: Registered> Oracle<S> for AnyOracle<S> {
-    fn for_gold(system: &S, gold: &S::Tree) -> Result<Self, Underivable> {
-        AnyOracle::new(OracleKind::Dynamic, system, gold)
-    }
-
-    fn loss(&mut self, system: &S, forest: &Forest, state: &S::State) -> Option<u32> {
-        each!(self, oracle => oracle.loss(system, forest, state))
-    }
-
-    fn loss_after(
-        &mut self,
-        system: &S,
-        forest: &mut Forest,
-        state: &S::State,
-        action: ActionId,
-    ) -> Option<u32> {
-        each!(self, oracle => oracle.loss_after(system, forest, state, action))
-    }
-
-    fn optimal(
-        &mut self,
-        system: &S,
-        forest: &mut Forest,
-        state: &S::State,
-        legal: &ActionSet,
-        out: &mut ActionSet,
-    ) {
-        each!(self, oracle => oracle.optimal(system, forest, state, legal, out));
-    }
-
-    fn restrict(&self, system: &S, forest: &Forest, state: &S::State, legal: &mut ActionSet) {
-        each!(self, oracle => oracle.restrict(system, forest, state, legal));
-    }
-
-    fn advance(&mut self, system: &S, forest: &Forest, state: &S::State, action: ActionId) {
-        each!(self, oracle => oracle.advance(system, forest, state, action));
-    }
-
-    fn may_follow(&self, system: &S, forest: &Forest, state: &S::State, action: ActionId) -> bool {
-        each!(self, oracle => oracle.may_follow(system, forest, state, action))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::laws;
-    use crate::systems::arc_hybrid_swap::ArcHybridSwap;
-    use crate::tree::DependencyTree;
-
-    /// Every method of the oracle inside is reached, `restrict` above all: its default does nothing.
-    #[test]
-    fn an_oracle_chosen_at_run_time_restricts_like_the_one_it_holds() {
-        let system = ArcHybridSwap::with_labels([], true);
-        let gold = DependencyTree::from_heads([Some(2), None, Some(1)]);
-        let oracle: AnyOracle<ArcHybridSwap> = AnyOracle::new(OracleKind::Dynamic, &system, &gold).unwrap();
-        let mut forest = Forest::new();
-        let start = system.start(&mut forest, &laws::sentence(3));
-        let shift = system.action("SHIFT").unwrap();
-        let state = system.apply(&mut forest, &start, shift);
-        let mut legal = ActionSet::default();
-        system.legal(&forest, &state, &mut legal);
-        assert!(legal.len() > 1);
-        oracle.restrict(&system, &forest, &state, &mut legal);
-        // Word 1 hangs from word 3, so word 2 has to come first.
-        assert_eq!(laws::names(&system, &legal.iter().collect::<Vec<_>>()), "SWAP");
-    }
 
     #[test]
     fn every_tag_is_found_by_its_name() {

@@ -7,11 +7,12 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
+use treewright::explore::{Derivation, Derivations};
 use treewright::ids::ActionId;
-use treewright::registry::{Registered, SystemTag, SystemVisitor};
+use treewright::registry::SystemTag;
 use treewright::system::SystemOptions;
-use treewright::systems::table::{aligned, table};
-use treewright::tree::{ParserTree, Preparation, Preparer};
+use treewright::systems::table::aligned;
+use treewright::tree::Preparation;
 use treewright::treebank::Entry;
 use treewright::{Code, Error, Result};
 
@@ -94,113 +95,81 @@ pub fn run(args: &DeriveArgs) -> Result<ExitCode> {
     let n_derived = if args.stats {
         let mut all = Vec::new();
         for &tag in &args.system {
-            all.push((tag, tag.visit(Count { args, entries: &entries })?));
+            all.push((tag, Figures::of(args, &derived(args, tag, &entries)?, &entries)));
         }
         let text = if args.json { figures_as_json(&all) } else { figures_as_table(&all) };
         output.write_all(text.as_bytes())?;
         all.iter().map(|(_, figures)| figures.derived).sum()
     } else {
-        args.system[0].visit(Print { args, entries: &entries, output: &mut output })?
+        print(args, &derived(args, args.system[0], &entries)?, &entries, &mut output)?
     };
     output.finish()?;
     let code = skipping.report();
     Ok(if n_derived == 0 { ExitCode::FAILURE } else { code })
 }
 
-/// Derives every tree and calls `each` with the sentence's number from 0, the system and the derivation. Reports the
-/// trees that cannot be derived, and gives the number of those that can.
-fn derivations<S: Registered>(
-    args: &DeriveArgs,
-    entries: &[Entry],
-    mut each: impl FnMut(usize, &S, Result<&[ActionId], &str>) -> Result<()>,
-) -> Result<usize> {
+/// Derives every tree, and reports those that cannot be derived.
+fn derived(args: &DeriveArgs, tag: SystemTag, entries: &[Entry]) -> Result<Derivations> {
     let preparation = Preparation { head_rules: args.head_rules.clone(), markov_order: args.markov_order };
-    let preparer = Preparer::new(&preparation, S::UNARIES)?;
-    let trees: Vec<Result<S::Tree, String>> = entries
-        .iter()
-        .map(|entry| {
-            let tree = entry.tree.as_ref().ok_or("it has no tree")?;
-            S::Tree::prepare(tree, &entry.sentence, &preparer).map_err(|why| why.to_string())
-        })
-        .collect();
     // Trees with several roots are what the treebank says; a single root is for parsing.
     let options = SystemOptions { single_root: !args.read.many_roots };
-    let system = S::from_trees(trees.iter().filter_map(|tree| tree.as_ref().ok()), &options);
-    let (mut n_derived, mut n_underivable) = (0, 0);
-    for (i, tree) in trees.iter().enumerate() {
-        if args.sentence.is_some_and(|number| number != i + 1) {
-            continue;
-        }
-        let derived = match tree {
-            Ok(tree) => system.derive(tree).map_err(|why| why.to_string()),
-            Err(why) => Err(why.clone()),
-        };
-        n_derived += usize::from(derived.is_ok());
-        if let Err(why) = &derived {
+    let derived = Derivations::of(tag, entries, &preparation, &options)?;
+    let (mut n_trees, mut n_underivable) = (0, 0);
+    for (i, derivation) in wanted(args, &derived) {
+        n_trees += 1;
+        if let Err(why) = derivation {
             n_underivable += 1;
             let file = if args.files.len() == 1 { shown_name(&args.files[0]) } else { Cow::Borrowed("") };
-            let error = Error::new(Code::Underivable, format!("{} cannot derive it: {why}", S::TAG));
+            let error = Error::new(Code::Underivable, format!("{tag} cannot derive it: {why}"));
             say!("{}", error.in_file(&file).in_sentence(i + 1).to_string().trim_start());
         }
-        each(i, &system, derived.as_deref().map_err(String::as_str))?;
     }
     if n_underivable > 0 {
-        say!("{} cannot derive {n_underivable} of {} trees", S::TAG, n_derived + n_underivable);
+        say!("{tag} cannot derive {n_underivable} of {n_trees} trees");
+    }
+    Ok(derived)
+}
+
+/// The derivations of the sentences asked for, with their numbers from 0.
+fn wanted<'a>(
+    args: &DeriveArgs,
+    derived: &'a Derivations,
+) -> impl Iterator<Item = (usize, &'a Derivation)> + use<'a> {
+    let only = args.sentence;
+    derived.derivations.iter().enumerate().filter(move |(i, _)| only.is_none_or(|number| number == i + 1))
+}
+
+/// Writes derivations; gives their number.
+fn print(args: &DeriveArgs, derived: &Derivations, entries: &[Entry], output: &mut Output) -> Result<usize> {
+    let mut n_derived = 0;
+    for (i, derivation) in wanted(args, derived) {
+        n_derived += usize::from(derivation.is_ok());
+        let names = |actions: &[ActionId]| {
+            actions.iter().map(|action| derived.names[action.index()].as_str()).collect::<Vec<&str>>()
+        };
+        match (args.format, derivation) {
+            (Form::Text, Ok(actions)) => writeln!(output, "{}", names(actions).join(" "))?,
+            (Form::Text, Err(_)) => writeln!(output)?,
+            (Form::Jsonl, derivation) => {
+                let sentence = &entries[i].sentence;
+                let mut object = json!({ "sentence": i + 1, "tokens": sentence.len() });
+                if !sentence.id.is_empty() {
+                    object["id"] = json!(sentence.id.as_str());
+                }
+                match derivation {
+                    Ok(actions) => object["actions"] = json!(names(actions)),
+                    Err(why) => object["error"] = json!(why),
+                }
+                writeln!(output, "{object}")?;
+            }
+            (Form::Table, Ok(actions)) => {
+                let table = visible(&derived.table(&entries[i].sentence, actions));
+                writeln!(output, "Sentence {}\n{table}", i + 1)?;
+            }
+            (Form::Table, Err(why)) => writeln!(output, "Sentence {}\n{why}\n", i + 1)?,
+        }
     }
     Ok(n_derived)
-}
-
-struct Print<'a> {
-    args: &'a DeriveArgs,
-    entries: &'a [Entry],
-    output: &'a mut Output,
-}
-
-impl SystemVisitor for Print<'_> {
-    type Output = Result<usize>;
-
-    fn visit<S: Registered>(self) -> Result<usize> {
-        let Print { args, entries, output } = self;
-        let mut line = String::new();
-        derivations::<S>(args, entries, |i, system, derived| {
-            line.clear();
-            match (args.format, derived) {
-                (Form::Text, Ok(actions)) => {
-                    for (k, &action) in actions.iter().enumerate() {
-                        if k > 0 {
-                            line.push(' ');
-                        }
-                        line.push_str(&system.name(action));
-                    }
-                    line.push('\n');
-                }
-                (Form::Text, Err(_)) => line.push('\n'),
-                (Form::Jsonl, derived) => {
-                    let sentence = &entries[i].sentence;
-                    let mut object = json!({ "sentence": i + 1, "tokens": sentence.len() });
-                    if !sentence.id.is_empty() {
-                        object["id"] = json!(sentence.id.as_str());
-                    }
-                    match derived {
-                        Ok(actions) => {
-                            object["actions"] = actions.iter().map(|&action| system.name(action)).collect();
-                        }
-                        Err(why) => object["error"] = json!(why),
-                    }
-                    line.push_str(&object.to_string());
-                    line.push('\n');
-                }
-                (Form::Table, Ok(actions)) => {
-                    line.push_str(&format!("Sentence {}\n", i + 1));
-                    line.push_str(&visible(&table(system, &entries[i].sentence, actions)));
-                    line.push('\n');
-                }
-                (Form::Table, Err(why)) => line.push_str(&format!("Sentence {}\n{why}\n\n", i + 1)),
-            }
-            output.write_all(line.as_bytes())?;
-            Ok(())
-        })
-    }
 }
 
 /// The figures of paper 004's table 6, for one system.
@@ -228,27 +197,16 @@ fn n_moved(name: &str) -> usize {
     }
 }
 
-struct Count<'a> {
-    args: &'a DeriveArgs,
-    entries: &'a [Entry],
-}
-
-impl SystemVisitor for Count<'_> {
-    type Output = Result<Figures>;
-
-    fn visit<S: Registered>(self) -> Result<Figures> {
+impl Figures {
+    fn of(args: &DeriveArgs, derived: &Derivations, entries: &[Entry]) -> Self {
         let mut figures = Figures::default();
-        // Names are looked at once for each action, not once for each step.
-        let mut moved: Vec<usize> = Vec::new();
-        derivations::<S>(self.args, self.entries, |i, system, derived| {
-            let Ok(actions) = derived else {
+        let moved: Vec<usize> = derived.names.iter().map(|name| n_moved(name)).collect();
+        for (i, derivation) in wanted(args, derived) {
+            let Ok(actions) = derivation else {
                 figures.underivable += 1;
-                return Ok(());
+                continue;
             };
-            if moved.is_empty() {
-                moved.extend((0..system.n_actions()).map(|a| n_moved(&system.name(ActionId::new(a)))));
-            }
-            let n = self.entries[i].sentence.len();
+            let n = entries[i].sentence.len();
             figures.derived += 1;
             figures.tokens += n;
             figures.steps += actions.len();
@@ -263,13 +221,10 @@ impl SystemVisitor for Count<'_> {
                 run = if count > 0 { run + count } else { 0 };
                 figures.max_run = figures.max_run.max(run);
             }
-            Ok(())
-        })?;
-        Ok(figures)
+        }
+        figures
     }
-}
 
-impl Figures {
     fn per_token(&self) -> f64 {
         self.steps as f64 / self.tokens.max(1) as f64
     }

@@ -1,20 +1,15 @@
 //! `treewright oracle`: the loss of a configuration and of every legal action, for people and for programs.
 
-mod gold;
-
 use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Value, json};
-use treewright::forest::Forest;
-use treewright::oracle::Oracle;
-use treewright::registry::{AnyOracle, OracleKind};
-use treewright::registry::{Registered, SystemTag};
-use treewright::system::ActionSet;
-use treewright::systems::table::{aligned, configuration};
+use treewright::explore::{Question, Setting};
+use treewright::registry::{OracleKind, SystemTag};
+use treewright::systems::table::aligned;
 use treewright::tree::TreeKind;
-use treewright::{Code, Error, Result, Sentence};
+use treewright::{Code, Error, Result};
 
 use crate::io::{Output, usage, visible};
 use crate::values;
@@ -89,59 +84,31 @@ pub struct OracleArgs {
     tags: bool,
 }
 
-/// What one query asks, as text.
-#[derive(Default)]
-struct Query {
-    /// A bracketing, or nothing.
-    gold: String,
-    /// Heads from 1, for dependencies.
-    heads: Vec<usize>,
-    prefix: Vec<String>,
-    labels: Vec<String>,
-    single_root: bool,
-}
-
-/// What the oracle says.
-struct Answer {
-    loss: Option<u32>,
-    is_finished: bool,
-    actions: Vec<(String, Option<u32>)>,
-    optimal: Vec<String>,
-    /// Stack, deque and buffer.
-    shown: Vec<(&'static str, String)>,
-}
-
 pub fn run(args: &OracleArgs) -> Result<ExitCode> {
-    struct Kinds;
-    impl treewright::registry::SystemVisitor for Kinds {
-        type Output = (bool, bool);
-        fn visit<S: Registered>(self) -> (bool, bool) {
-            (S::HAS_DYNAMIC, S::HAS_PAPER)
-        }
+    let info = args.system.info();
+    let default = if info.has_dynamic_oracle { OracleKind::Dynamic } else { OracleKind::Static };
+    let oracle = args.oracle.unwrap_or(default);
+    if !info.has_oracle(oracle) {
+        return Err(usage(format!("{} has no {oracle} oracle", args.system)));
     }
-    let (has_dynamic, has_paper) = args.system.visit(Kinds);
-    let kind = match args.oracle {
-        None if has_dynamic => OracleKind::Dynamic,
-        None => OracleKind::Static,
-        Some(OracleKind::Dynamic) if !has_dynamic => return Err(lacking(args.system, OracleKind::Dynamic)),
-        Some(OracleKind::Paper) if !has_paper => return Err(lacking(args.system, OracleKind::Paper)),
-        Some(kind) => kind,
+    let setting = Setting {
+        system: args.system,
+        oracle,
+        temporary: args.temporary.clone(),
+        max_unary: args.max_unary,
+        bare_words: (args.tags || args.bare_words).then_some(args.bare_words),
     };
-    if args.jsonl { answer_lines(args, kind) } else { answer_one(args, kind) }
+    if args.jsonl { answer_lines(&setting) } else { answer_one(args, &setting) }
 }
 
-fn lacking(system: SystemTag, kind: OracleKind) -> Error {
-    usage(format!("{system} has no {kind} oracle"))
-}
-
-fn answer_lines(args: &OracleArgs, kind: OracleKind) -> Result<ExitCode> {
+fn answer_lines(setting: &Setting) -> Result<ExitCode> {
     let mut out = Output::stdout();
     for line in io::stdin().lock().lines() {
         let line = line?;
         if line.trim().is_empty() {
             continue;
         }
-        let answer = query(&line).and_then(|query| gold::answer(args, kind, &query));
+        let answer = question(&line).and_then(|question| question.answer(setting));
         let answer = match answer {
             Ok(answer) => json!({
                 "loss": answer.loss,
@@ -160,10 +127,10 @@ fn answer_lines(args: &OracleArgs, kind: OracleKind) -> Result<ExitCode> {
 }
 
 /// Reads one line.
-fn query(line: &str) -> Result<Query, String> {
+fn question(line: &str) -> Result<Question, String> {
     let value: Value = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
     let object = value.as_object().ok_or("not a JSON object")?;
-    let mut query = Query { single_root: true, ..Query::default() };
+    let mut question = Question { single_root: true, ..Question::default() };
     for (key, value) in object {
         let wrong = |expected: &str| format!("{key:?} should be {expected}, not {value}");
         let texts = || {
@@ -171,21 +138,21 @@ fn query(line: &str) -> Result<Query, String> {
             items.map(|items: Vec<&str>| items.into_iter().map(str::to_owned).collect())
         };
         match key.as_str() {
-            "gold" => value.as_str().ok_or_else(|| wrong("a tree"))?.clone_into(&mut query.gold),
+            "gold" => value.as_str().ok_or_else(|| wrong("a tree"))?.clone_into(&mut question.gold),
             "heads" => {
                 let heads = value.as_array().map(|heads| heads.iter().map(Value::as_u64).collect());
                 let heads: Option<Vec<u64>> = heads.flatten();
                 let heads = heads.ok_or_else(|| wrong("a list of numbers"))?;
-                query.heads = heads.into_iter().map(|head| head as usize).collect();
+                question.heads = heads.into_iter().map(|head| head as usize).collect();
             }
-            "prefix" => query.prefix = texts().ok_or_else(|| wrong("a list of actions"))?,
-            "labels" => query.labels = texts().ok_or_else(|| wrong("a list of labels"))?,
-            "single_root" => query.single_root = value.as_bool().ok_or_else(|| wrong("true or false"))?,
+            "prefix" => question.prefix = texts().ok_or_else(|| wrong("a list of actions"))?,
+            "labels" => question.labels = texts().ok_or_else(|| wrong("a list of labels"))?,
+            "single_root" => question.single_root = value.as_bool().ok_or_else(|| wrong("true or false"))?,
             // Whatever else a program keeps with its queries is its own business.
             _ => {}
         }
     }
-    Ok(query)
+    Ok(question)
 }
 
 /// Reads heads that stand in a row.
@@ -197,21 +164,21 @@ fn heads(text: &str) -> Result<Vec<usize>> {
     text.split_whitespace().map(head).collect()
 }
 
-fn answer_one(args: &OracleArgs, kind: OracleKind) -> Result<ExitCode> {
+fn answer_one(args: &OracleArgs, setting: &Setting) -> Result<ExitCode> {
     let gold = args.gold.clone().unwrap_or_default();
     let heads = if args.system.info().kind == TreeKind::Dependencies { heads(&gold)? } else { Vec::new() };
-    let query = Query {
+    let question = Question {
         heads,
         gold,
         prefix: args.actions.split_whitespace().map(str::to_owned).collect(),
         labels: args.labels.clone(),
         single_root: !args.many_roots,
     };
-    let answer = gold::answer(args, kind, &query).map_err(|why| Error::new(Code::Underivable, why))?;
+    let answer = question.answer(setting).map_err(|why| Error::new(Code::Underivable, why))?;
     let mut rows: Vec<Vec<String>> =
-        answer.shown.iter().map(|(name, text)| vec![(*name).to_owned(), text.clone()]).collect();
+        answer.configuration.iter().map(|(name, text)| vec![(*name).to_owned(), text.clone()]).collect();
     let number = |loss: Option<u32>| loss.map_or_else(|| "-".to_owned(), |loss| loss.to_string());
-    rows.push(vec!["Loss".to_owned(), format!("{} ({kind} oracle)", number(answer.loss))]);
+    rows.push(vec!["Loss".to_owned(), format!("{} ({} oracle)", number(answer.loss), setting.oracle)]);
     let mut out = Output::stdout();
     out.write_all(visible(&aligned(&rows)).as_bytes())?;
     if answer.is_finished {
@@ -230,66 +197,4 @@ fn answer_one(args: &OracleArgs, kind: OracleKind) -> Result<ExitCode> {
     out.write_all(visible(&aligned(&rows)).as_bytes())?;
     out.finish()?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Follows the prefix and asks the oracle.
-fn ask<S: Registered>(
-    system: &S,
-    kind: OracleKind,
-    sentence: &Sentence,
-    gold: &S::Tree,
-    prefix: &[String],
-) -> Result<Answer, String> {
-    let mut oracle: AnyOracle<S> = AnyOracle::new(kind, system, gold)
-        .map_err(|why| format!("the gold tree cannot be derived: {why}"))?;
-    let mut forest = Forest::new();
-    let mut state = system.start(&mut forest, sentence);
-    let mut legal = ActionSet::new(system.n_actions());
-    let list = |actions: &ActionSet| actions.iter().map(|a| system.name(a)).collect::<Vec<_>>().join(" ");
-    for (i, name) in prefix.iter().enumerate() {
-        let place = i + 1;
-        if system.is_final(&forest, &state) {
-            return Err(format!("action {place}, {name}, is illegal: the parse is finished before it"));
-        }
-        system.legal(&forest, &state, &mut legal);
-        let all = legal.clone();
-        oracle.restrict(system, &forest, &state, &mut legal);
-        let Some(action) = system.action(name) else {
-            return Err(format!("action {place}, {name}, is unknown; legal here: {}", list(&legal)));
-        };
-        if !legal.contains(action) {
-            let why = if all.contains(action) {
-                "training does not allow it here, because SWAP is taken when it is needed and only then"
-            } else {
-                gold::legality(S::TAG, name)
-            };
-            let legal = list(&legal);
-            return Err(format!("action {place}, {name}, is illegal: {why}; legal here: {legal}"));
-        }
-        oracle.advance(system, &forest, &state, action);
-        state = system.apply(&mut forest, &state, action);
-    }
-    let shown = configuration(system, &forest, &state, sentence);
-    let mut answer = Answer {
-        loss: oracle.loss(system, &forest, &state),
-        is_finished: system.is_final(&forest, &state),
-        actions: Vec::new(),
-        optimal: Vec::new(),
-        shown: vec![("Stack", shown.stack)],
-    };
-    answer.shown.extend(shown.deque.map(|deque| ("Deque", deque)));
-    answer.shown.push(("Buffer", shown.buffer));
-    if !answer.is_finished {
-        system.legal(&forest, &state, &mut legal);
-        oracle.restrict(system, &forest, &state, &mut legal);
-        let mut optimal = ActionSet::new(system.n_actions());
-        oracle.optimal(system, &mut forest, &state, &legal, &mut optimal);
-        for action in legal.iter() {
-            answer
-                .actions
-                .push((system.name(action), oracle.loss_after(system, &mut forest, &state, action)));
-        }
-        answer.optimal = optimal.iter().map(|action| system.name(action)).collect();
-    }
-    Ok(answer)
 }

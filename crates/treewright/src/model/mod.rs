@@ -44,85 +44,66 @@ const ALIGNMENT: usize = 64;
 /// More weights (16 GB) are damage.
 const MAX_WORDS: u64 = 1 << 32;
 
-/// A model of a known system. Cloning one shares its tables.
-#[derive(Debug)]
-pub struct TypedModel<S: Registered> {
-    /// The system, with its labels.
-    pub system: Arc<S>,
-    /// Its words.
-    pub vocabulary: Arc<Vocabulary>,
-    /// Its weights.
-    pub scorer: Arc<dyn ScorerModel>,
+/// What a model has beside its system. Cloning it shares the tables.
+#[derive(Clone, Debug)]
+pub(crate) struct ModelParts {
+    /// The words.
+    pub(crate) vocabulary: Arc<Vocabulary>,
+    /// The weights.
+    pub(crate) scorer: Arc<dyn ScorerModel>,
     /// How it was trained.
-    pub config: TrainConfig,
+    pub(crate) config: TrainConfig,
     /// Of the winners of beam search for the development set.
-    pub score_gaps: ScoreGaps,
+    pub(crate) score_gaps: ScoreGaps,
+}
+
+/// A model of a known system.
+#[derive(Debug)]
+pub(crate) struct TypedModel<S: Registered> {
+    /// The system, with its labels.
+    pub(crate) system: Arc<S>,
+    pub(crate) parts: ModelParts,
 }
 
 impl<S: Registered> Clone for TypedModel<S> {
     fn clone(&self) -> Self {
-        TypedModel {
-            system: self.system.clone(),
-            vocabulary: self.vocabulary.clone(),
-            scorer: self.scorer.clone(),
-            config: self.config.clone(),
-            score_gaps: self.score_gaps.clone(),
-        }
+        TypedModel { system: self.system.clone(), parts: self.parts.clone() }
     }
 }
 
 /// What the door needs of a model, whatever its system.
 pub(crate) trait AnyModel: Send + Sync {
+    fn tag(&self) -> SystemTag;
+    fn n_actions(&self) -> usize;
+    /// The system's own tables.
+    fn tables(&self) -> serde_json::Result<serde_json::Value>;
+    fn parts(&self) -> &ModelParts;
     fn worker(&self) -> Box<dyn ParseSentence + Send>;
-    fn config(&self) -> &TrainConfig;
-    fn info(&self) -> ModelInfo;
-    fn header(&self) -> serde_json::Result<Vec<u8>>;
-    fn words(&self) -> &[u32];
-    fn vocabulary(&self) -> &Arc<Vocabulary>;
+
+    fn config(&self) -> &TrainConfig {
+        &self.parts().config
+    }
 }
 
 impl<S: Registered> AnyModel for TypedModel<S> {
+    fn tag(&self) -> SystemTag {
+        S::TAG
+    }
+
+    fn n_actions(&self) -> usize {
+        self.system.n_actions()
+    }
+
+    fn tables(&self) -> serde_json::Result<serde_json::Value> {
+        serde_json::to_value(&*self.system)
+    }
+
+    fn parts(&self) -> &ModelParts {
+        &self.parts
+    }
+
     fn worker(&self) -> Box<dyn ParseSentence + Send> {
         Box::new(TypedWorker::new(self.clone()))
-    }
-
-    fn config(&self) -> &TrainConfig {
-        &self.config
-    }
-
-    fn info(&self) -> ModelInfo {
-        ModelInfo {
-            system: S::TAG,
-            n_actions: self.system.n_actions(),
-            n_templates: self.scorer.n_templates(),
-            n_features: self.scorer.n_features(),
-            n_words: self.vocabulary.n_words(),
-            weight_bytes: self.scorer.words().len() * 4,
-            config: self.config.clone(),
-        }
-    }
-
-    fn header(&self) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(&Header {
-            system: S::TAG,
-            config: self.config.clone(),
-            tables: serde_json::to_value(&*self.system)?,
-            vocabulary: (*self.vocabulary).clone(),
-            score_gaps: self.score_gaps.clone(),
-            scorer: {
-                let mut scorer = self.scorer.header();
-                scorer["kind"] = self.scorer.kind().into();
-                scorer
-            },
-        })
-    }
-
-    fn words(&self) -> &[u32] {
-        self.scorer.words()
-    }
-
-    fn vocabulary(&self) -> &Arc<Vocabulary> {
-        &self.vocabulary
     }
 }
 
@@ -174,7 +155,30 @@ impl Model {
 
     /// What it is.
     pub fn info(&self) -> ModelInfo {
-        self.0.info()
+        let ModelParts { vocabulary, scorer, config, .. } = self.0.parts();
+        ModelInfo {
+            system: self.0.tag(),
+            n_actions: self.0.n_actions(),
+            n_templates: scorer.n_templates(),
+            n_features: scorer.n_features(),
+            n_words: vocabulary.n_words(),
+            weight_bytes: scorer.words().len() * 4,
+            config: config.clone(),
+        }
+    }
+
+    fn header(&self) -> serde_json::Result<Vec<u8>> {
+        let ModelParts { vocabulary, scorer, config, score_gaps } = self.0.parts();
+        let mut scorer_header = scorer.header();
+        scorer_header["kind"] = scorer.kind().into();
+        serde_json::to_vec(&Header {
+            system: self.0.tag(),
+            config: config.clone(),
+            tables: self.0.tables()?,
+            vocabulary: (**vocabulary).clone(),
+            score_gaps: score_gaps.clone(),
+            scorer: scorer_header,
+        })
     }
 
     /// Writes the model file.
@@ -182,8 +186,8 @@ impl Model {
     /// # Errors
     /// When the output fails.
     pub fn save(&self, out: &mut dyn Write) -> Result<()> {
-        let header = self.0.header().map_err(|error| Error::new(Code::BadModel, error.to_string()))?;
-        let words = self.0.words();
+        let header = self.header().map_err(|error| Error::new(Code::BadModel, error.to_string()))?;
+        let words = self.0.parts().scorer.words();
         let bytes: &[u8] = bytemuck::cast_slice(words);
         let start = weights_start(header.len());
         let mut front = Vec::with_capacity(start);
@@ -235,7 +239,7 @@ impl Model {
 
     /// Its words and tags.
     pub(crate) fn vocabulary(&self) -> &Arc<Vocabulary> {
-        self.0.vocabulary()
+        &self.0.parts().vocabulary
     }
 
     /// The header and the place of the weights, once lengths and checksum hold.
@@ -279,27 +283,33 @@ impl Model {
         impl SystemVisitor for Build {
             type Output = Result<Model>;
             fn visit<S: Registered>(self) -> Result<Model> {
-                let Build(header, words) = self;
-                let bad = |message: String| Error::new(Code::BadModel, message);
-                let system: S = serde_json::from_value(header.tables)
-                    .map_err(|error| bad(format!("in the system's tables: {error}")))?;
-                system.check_tables().map_err(|why| bad(format!("in the system's tables: {why}")))?;
-                check_settings(&header.config, S::TAG, &header.score_gaps).map_err(bad)?;
-                let vocabulary = Arc::new(header.vocabulary);
-                let shared = Shared { vocabulary: vocabulary.clone(), n_actions: system.n_actions() };
-                let kind = header.scorer["kind"].as_str().unwrap_or_default();
-                let kind = <dyn ScorerKind>::named(kind).map_err(|error| bad(error.message.to_string()))?;
-                Ok(Model::new(TypedModel::<S> {
-                    system: Arc::new(system),
-                    vocabulary,
-                    scorer: kind.load(header.scorer, words, shared)?,
-                    config: header.config,
-                    score_gaps: header.score_gaps,
-                }))
+                let Build(mut header, words) = self;
+                let wrong = |why: String| bad(format!("in the system's tables: {why}"));
+                let system = serde_json::from_value(header.tables.take());
+                let system: S = system.map_err(|error| wrong(error.to_string()))?;
+                system.check_tables().map_err(wrong)?;
+                let parts = ModelParts::load(header, words, system.n_actions())?;
+                Ok(Model::new(TypedModel { system: Arc::new(system), parts }))
             }
         }
         header.system.visit(Build(header, words))
     }
+}
+
+impl ModelParts {
+    fn load(header: Header, words: Arc<dyn WordSource>, n_actions: usize) -> Result<Self> {
+        let Header { system, config, vocabulary, score_gaps, scorer, .. } = header;
+        check_settings(&config, system, &score_gaps).map_err(bad)?;
+        let vocabulary = Arc::new(vocabulary);
+        let shared = Shared { vocabulary: vocabulary.clone(), n_actions };
+        let kind = scorer["kind"].as_str().unwrap_or_default();
+        let kind = <dyn ScorerKind>::named(kind).map_err(|error| bad(error.message))?;
+        Ok(ModelParts { vocabulary, scorer: kind.load(scorer, words, shared)?, config, score_gaps })
+    }
+}
+
+fn bad(message: String) -> Error {
+    Error::new(Code::BadModel, message)
 }
 
 /// The widest beam that a model file may ask for. Users may ask for a wider one.

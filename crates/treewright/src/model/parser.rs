@@ -144,14 +144,14 @@ pub(crate) struct TypedWorker<S: Registered> {
 impl<S: Registered> TypedWorker<S> {
     pub(crate) fn new(model: TypedModel<S>) -> Self {
         // The settings were checked before training; a model file with others encodes nothing.
-        let encoding = model.config.pseudo_projective().ok().flatten();
-        TypedWorker { scorer: model.scorer.scorer(), decoder: None, model, encoding }
+        let encoding = model.parts.config.pseudo_projective().ok().flatten();
+        TypedWorker { scorer: model.parts.scorer.scorer(), decoder: None, model, encoding }
     }
 
     /// Sees to it that the decoder is the one asked for.
     fn set_decoder(&mut self, method: Method) {
         if self.decoder.as_ref().is_none_or(|(of, _)| *of != method) {
-            self.decoder = Some((method, method.decoder(&self.model.score_gaps)));
+            self.decoder = Some((method, method.decoder(&self.model.parts.score_gaps)));
         }
     }
 }

@@ -15,21 +15,23 @@ use crate::tree::{ParserTree, Preparer, Tree, projectivize};
 
 /// One training sentence.
 #[derive(Clone, Debug)]
-pub struct Example<S: TransitionSystem> {
+pub struct Example {
     /// The words.
     pub sentence: Sentence,
     /// Its number among all training sentences, from 0.
     pub number: usize,
-    /// The gold tree, as the system builds it.
-    pub gold: S::Tree,
-    /// Its derivation.
+    /// Where its tree is among those of all examples.
+    pub gold: usize,
+    /// The derivation of its tree.
     pub actions: Vec<ActionId>,
 }
 
 /// The data, ready for training.
 pub(super) struct Prepared<S: TransitionSystem> {
     pub system: S,
-    pub examples: Vec<Example<S>>,
+    pub examples: Vec<Example>,
+    /// The trees of the examples, as the system builds them.
+    pub gold: Vec<S::Tree>,
     /// Trees the system cannot derive: number from 1 and reason.
     pub underivable: Vec<(usize, String)>,
 }
@@ -56,44 +58,43 @@ pub(super) fn prepare<S: TransitionSystem>(
             Err(why) => underivable.push((i + 1, why.to_string())),
         }
     }
-    let (mut system, mut examples) = derive_all::<S>(config, trees, &mut underivable);
-    let rare = rare_actions(&system, &examples, config.min_action_count);
+    let (mut system, mut examples, mut gold) = derive_all::<S>(config, trees, &mut underivable);
+    let rare = rare_actions(system.n_actions(), &examples, config.min_action_count);
     if !rare.is_empty() {
         // Without these trees the system has fewer actions: it is made anew.
-        let needs =
-            |example: &Example<S>| example.actions.iter().copied().find(|&action| rare.contains(action));
         let mut kept = Vec::with_capacity(examples.len());
-        for example in examples {
-            match needs(&example) {
+        for (example, tree) in examples.into_iter().zip(gold) {
+            match example.actions.iter().copied().find(|&action| rare.contains(action)) {
                 Some(action) => underivable.push((
                     example.number + 1,
                     format!("hardly any other tree needs {}", system.name(action)),
                 )),
-                None => kept.push((example.number, example.sentence, example.gold)),
+                None => kept.push((example.number, example.sentence, tree)),
             }
         }
-        (system, examples) = derive_all::<S>(config, kept, &mut underivable);
+        (system, examples, gold) = derive_all::<S>(config, kept, &mut underivable);
     }
-    underivable.sort_unstable();
-    if examples.is_empty() {
-        let message = match underivable.first() {
-            Some((number, why)) => {
-                format!("none of the training trees can be used; sentence {number}: {why}")
-            }
-            None => "there is nothing to train on".to_owned(),
-        };
-        return Err(Error::new(Code::BadTraining, message));
-    }
+    check_usable(&examples, &mut underivable)?;
     system.check_tables().map_err(|why| Error::new(Code::BadTraining, why))?;
-    Ok(Prepared { system, examples, underivable })
+    Ok(Prepared { system, examples, gold, underivable })
+}
+
+/// Is there anything to learn from? Puts what cannot be learnt from in order.
+fn check_usable(examples: &[Example], underivable: &mut [(usize, String)]) -> Result<()> {
+    underivable.sort_unstable();
+    if !examples.is_empty() {
+        return Ok(());
+    }
+    let message = match underivable.first() {
+        Some((number, why)) => format!("none of the training trees can be used; sentence {number}: {why}"),
+        None => "there is nothing to train on".to_owned(),
+    };
+    Err(Error::new(Code::BadTraining, message))
 }
 
 /// Gives the sentences the tags that the parser is to learn from. Trees and derivations stay: head rules saw the tags
 /// of the treebank.
-pub(super) fn retag<S: TransitionSystem>(
-    examples: Vec<Example<S>>,
-    data: &TrainingData<'_>,
-) -> Vec<Example<S>> {
+pub(super) fn retag(examples: Vec<Example>, data: &TrainingData<'_>) -> Vec<Example> {
     if data.retagged.is_empty() {
         return examples;
     }
@@ -102,8 +103,7 @@ pub(super) fn retag<S: TransitionSystem>(
     for example in examples {
         let sentence = data.retagged[example.number].clone();
         if data.treebank_tags_too {
-            let (gold, actions) = (example.gold.clone(), example.actions.clone());
-            retagged.push(Example { sentence, number: example.number, gold, actions });
+            retagged.push(Example { sentence, actions: example.actions.clone(), ..example });
             retagged.push(example);
         } else {
             retagged.push(Example { sentence, ..example });
@@ -112,40 +112,43 @@ pub(super) fn retag<S: TransitionSystem>(
     retagged
 }
 
-/// A system for trees, and their derivations.
+/// A system for trees, their derivations, and the trees that have one.
 fn derive_all<S: TransitionSystem>(
     config: &TrainConfig,
     trees: Vec<(usize, Sentence, S::Tree)>,
     underivable: &mut Vec<(usize, String)>,
-) -> (S, Vec<Example<S>>) {
+) -> (S, Vec<Example>, Vec<S::Tree>) {
     let system = S::from_trees(trees.iter().map(|(_, _, tree)| tree), &config.system_options());
-    let mut examples = Vec::with_capacity(trees.len());
-    for (number, sentence, gold) in trees {
-        match system.derive(&gold) {
-            Ok(actions) => examples.push(Example { number, sentence, gold, actions }),
+    let (mut examples, mut gold) = (Vec::with_capacity(trees.len()), Vec::with_capacity(trees.len()));
+    for (number, sentence, tree) in trees {
+        match system.derive(&tree) {
+            Ok(actions) => {
+                examples.push(Example { number, sentence, gold: gold.len(), actions });
+                gold.push(tree);
+            }
             Err(why) => underivable.push((number + 1, why.to_string())),
         }
     }
-    (system, examples)
+    (system, examples, gold)
 }
 
 /// The actions that at least one but fewer than `min_count` examples need.
-fn rare_actions<S: TransitionSystem>(system: &S, examples: &[Example<S>], min_count: usize) -> ActionSet {
-    let mut counts = vec![0usize; system.n_actions()];
-    let mut seen = ActionSet::new(system.n_actions());
+fn rare_actions(n_actions: usize, examples: &[Example], min_count: usize) -> ActionSet {
+    let mut counts = vec![0usize; n_actions];
+    let mut seen = ActionSet::new(n_actions);
     for example in examples {
-        seen.reset(system.n_actions());
+        seen.reset(n_actions);
         example.actions.iter().for_each(|&action| seen.insert(action));
         seen.indices().for_each(|action| counts[action] += 1);
     }
-    seen.reset(system.n_actions());
+    seen.reset(n_actions);
     let rare = counts.iter().enumerate().filter(|(_, count)| (1..min_count).contains(count));
     rare.for_each(|(action, _)| seen.insert(ActionId::new(action)));
     seen
 }
 
 /// A number for the settings and the data, all but the number of epochs and threads: a checkpoint belongs to it.
-pub(super) fn fingerprint<S: TransitionSystem>(config: &TrainConfig, examples: &[Example<S>]) -> u64 {
+pub(super) fn fingerprint(config: &TrainConfig, examples: &[Example]) -> u64 {
     let settings = TrainConfig { epochs: 1, jobs: 1, ..config.clone() };
     let mut hasher = FxHasher::default();
     serde_json::to_string(&(settings, &*config.classes)).expect("plain data").hash(&mut hasher);

@@ -1,37 +1,29 @@
 //! Global training: the derivation that a decoder prefers against the gold one (structured perceptron).
 
-use super::{Example, Log};
-use crate::config::TrainConfig;
-use crate::decode::{Decoder, Violation};
+use super::{Epoch, Example, Task};
+use crate::decode::Violation;
 use crate::forest::Forest;
 use crate::ids::ActionId;
+use crate::registry::Registered;
 use crate::score::Learner;
 use crate::system::TransitionSystem;
 
 /// One pass over the data with any decoder; gives the number of sentences that led to an update, and of all.
-#[allow(clippy::too_many_arguments)] // The trainer's own loop is its only caller.
-pub(super) fn epoch<S: TransitionSystem>(
-    config: &TrainConfig,
-    epoch: usize,
-    system: &S,
-    examples: &[Example<S>],
-    order: &[usize],
-    decoder: &mut dyn Decoder<S>,
-    learner: &mut dyn Learner,
-    log: &mut dyn Log,
-) -> (u64, u64) {
+pub(super) fn epoch<S: Registered>(task: &mut Task<S>, epoch: Epoch<'_>) -> (u64, u64) {
+    let Epoch { config, number, examples, order, learner, log, .. } = epoch;
+    let Task { system, decoder, .. } = task;
     let mut forest = Forest::new();
     let mut errors = 0;
     for (done, &i) in order.iter().enumerate() {
         let Example { sentence, actions, .. } = &examples[i];
         if let Some(violation) = decoder.violation(system, learner, sentence, actions, config.update) {
-            learn(system, &examples[i], &violation, &mut forest, learner);
+            learn(&**system, &examples[i], &violation, &mut forest, learner);
             errors += 1;
         }
         if (done + 1) % config.batch == 0 || done + 1 == order.len() {
             learner.step();
         }
-        log.sentence(epoch, done + 1, order.len());
+        log.sentence(number, done + 1, order.len());
     }
     (errors, order.len() as u64)
 }
@@ -39,7 +31,7 @@ pub(super) fn epoch<S: TransitionSystem>(
 /// Gold up, the wrong derivation down, from where they part.
 fn learn<S: TransitionSystem>(
     system: &S,
-    example: &Example<S>,
+    example: &Example,
     Violation { predicted, reference }: &Violation,
     forest: &mut Forest,
     learner: &mut dyn Learner,

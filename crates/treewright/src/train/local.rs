@@ -1,34 +1,25 @@
 //! Local training: each state by itself, with an oracle, and with exploration of the model's own mistakes.
 
 use super::loss::{Loss, Perceptron};
-use super::{Example, Log};
-use crate::config::TrainConfig;
+use super::{Epoch, Task};
 use crate::decode::{Greedy, Step};
 use crate::error::{Code, Error, Result};
 use crate::ids::ActionId;
 use crate::oracle::Oracle;
-use crate::registry::{AnyOracle, Registered};
+use crate::registry::Registered;
 use crate::rng::Rng;
 use crate::score::{Learner, SlotId};
+use crate::sentence::Sentence;
 use crate::system::ActionSet;
 use crate::tree::Underivable;
 
 /// One pass over the data; gives the number of steps in which the model was wrong, and of all.
-#[allow(clippy::too_many_arguments)] // The trainer's own loop is its only caller.
-pub(super) fn epoch<S: Registered>(
-    config: &TrainConfig,
-    epoch: usize,
-    system: &S,
-    examples: &[Example<S>],
-    order: &[usize],
-    learner: &mut dyn Learner,
-    rng: &mut Rng,
-    log: &mut dyn Log,
-) -> Result<(u64, u64)> {
+pub(super) fn epoch<S: Registered>(task: &Task<S>, epoch: Epoch<'_>) -> Result<(u64, u64)> {
+    let Epoch { config, number, examples, order, learner, rng, log } = epoch;
     let mut trainer = Trainer {
-        system,
+        system: &*task.system,
         greedy: Greedy::default(),
-        explore: if epoch > config.explore_after { config.explore } else { 0.0 },
+        explore: if number > config.explore_after { config.explore } else { 0.0 },
         rng,
         good: ActionSet::default(),
         allowed: ActionSet::default(),
@@ -43,11 +34,11 @@ pub(super) fn epoch<S: Registered>(
         learner.open(&sentences, &mut slots);
         for (&i, &slot) in batch.iter().zip(&slots) {
             let unfit = |why: Underivable| Error::new(Code::Underivable, why.to_string());
-            let oracle = AnyOracle::new(config.oracle, system, &examples[i].gold).map_err(unfit)?;
-            trainer.learn(&examples[i], slot, oracle, learner);
+            let oracle = config.oracle.for_gold(&*task.system, &task.gold[examples[i].gold]);
+            trainer.learn(&examples[i].sentence, slot, &mut *oracle.map_err(unfit)?, learner);
             learner.close(slot);
             done += 1;
-            log.sentence(epoch, done, order.len());
+            log.sentence(number, done, order.len());
         }
         if !learner.learns_by_state() {
             learner.step();
@@ -73,9 +64,9 @@ impl<S: Registered> Trainer<'_, S> {
     /// Learns from one sentence, which the learner has open.
     fn learn(
         &mut self,
-        example: &Example<S>,
+        sentence: &Sentence,
         slot: SlotId,
-        mut oracle: AnyOracle<S>,
+        oracle: &mut dyn Oracle<S>,
         learner: &mut dyn Learner,
     ) {
         let Trainer { system, greedy, explore, rng, good, allowed, gradient, n_wrong, n_steps } = self;
@@ -109,6 +100,6 @@ impl<S: Registered> Trainer<'_, S> {
             oracle.advance(system, forest, state, action);
             action
         };
-        greedy.walk(*system, learner, (slot, &example.sentence), choose);
+        greedy.walk(*system, learner, (slot, sentence), choose);
     }
 }

@@ -21,17 +21,16 @@ pub use crate::config::{TrainConfig, Update};
 
 use std::sync::Arc;
 
-use crate::decode::{Method, ScoreGaps};
+use crate::decode::{Decoder, Method, ScoreGaps};
 use crate::error::{Code, Error, Result};
 use crate::eval::{AttachmentScore, ConstituentScorer, Params, Parsed};
 use crate::features::Vocabulary;
-use crate::model::{Model, TypedModel};
-use crate::model::{ParseSentence, Search, TypedWorker};
+use crate::model::{Model, ModelParts, Search, TypedModel};
 use crate::parallel;
 use crate::registry::OracleKind;
 use crate::registry::{Registered, SystemVisitor};
 use crate::rng::Rng;
-use crate::score::{Mode, ScorerKind, Shared};
+use crate::score::{Learner, Mode, ScorerKind, Shared};
 use crate::sentence::Sentence;
 use crate::tree::Entry;
 use crate::tree::TreeKind;
@@ -176,21 +175,148 @@ pub fn train_on(
     resume: Option<&Checkpoint>,
     log: &mut dyn Log,
 ) -> Result<Model> {
-    struct Run<'a> {
-        config: &'a TrainConfig,
-        data: &'a TrainingData<'a>,
-        resume: Option<&'a Checkpoint>,
-        log: &'a mut dyn Log,
-    }
-    impl SystemVisitor for Run<'_> {
-        type Output = Result<Model>;
-        fn visit<S: Registered>(self) -> Result<Model> {
-            train_system::<S>(self.config, self.data, self.resume, self.log)
-        }
-    }
     config.check()?;
     check_dev(config.system.info().kind, data.dev)?;
-    config.system.visit(Run { config, data, resume, log })
+    let Start { mut task, examples, underivable, n_actions } =
+        config.system.visit(Prepare { config, data })?;
+    log.prepared(examples.len(), &underivable, n_actions);
+    // A word that occurs once stands for unknown words, so each sentence is counted once, whatever is learnt from it.
+    let mut vocabulary = Vocabulary::of(examples.iter().map(|example| &example.sentence));
+    let examples = examples::retag(examples, data);
+    if config.templates()?.uses_classes() {
+        vocabulary = vocabulary.with_vectors((*config.classes).clone());
+    }
+    let vocabulary = Arc::new(vocabulary);
+    let shared = Shared { vocabulary: vocabulary.clone(), n_actions };
+    let mut learner = <dyn ScorerKind>::named(&config.scorer)?.learner(config, shared)?;
+    let fingerprint = examples::fingerprint(config, &examples);
+    let (mut reports, mut best) = (Vec::new(), None::<(f64, Model)>);
+    if let Some(checkpoint) = resume {
+        checkpoint.restore(fingerprint, &mut *learner)?;
+        reports.clone_from(&checkpoint.reports);
+        best = Some((checkpoint.best_score, Model::from_bytes(&checkpoint.best_model)?));
+        reports.iter().for_each(|report| log.epoch(report));
+    }
+    for number in reports.len() + 1..=config.epochs {
+        let started = std::time::Instant::now();
+        // Every epoch has a generator of its own, so a checkpoint need not hold one.
+        let seed = config.seed.wrapping_add((number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut rng = Rng::new(seed);
+        let mut order: Vec<usize> = (0..examples.len()).collect();
+        rng.shuffle(&mut order);
+        learner.set_mode(Mode::Train { seed });
+        let (examples, order) = (&examples[..], &order[..]);
+        let epoch = Epoch { config, number, examples, order, learner: &mut *learner, rng: &mut rng, log };
+        let (errors, of) = task.epoch(epoch)?;
+        learner.set_mode(Mode::Predict);
+        let train_seconds = started.elapsed().as_secs_f64();
+        let parts = ModelParts {
+            vocabulary: vocabulary.clone(),
+            scorer: learner.freeze()?,
+            config: config.clone(),
+            score_gaps: ScoreGaps::default(),
+        };
+        let (dev, dev_disc, score_gaps) = score_dev(&task.model(parts.clone()), data.dev)?;
+        let score = dev.unwrap_or(number as f64);
+        let is_best = best.as_ref().is_none_or(|(highest, _)| score > *highest);
+        let report = EpochReport {
+            epoch: number,
+            errors,
+            of,
+            dev,
+            dev_disc,
+            features: learner.n_features(),
+            best: is_best,
+            train_seconds,
+            dev_seconds: started.elapsed().as_secs_f64() - train_seconds,
+        };
+        log.epoch(&report);
+        reports.push(report);
+        if is_best {
+            best = Some((score, task.model(ModelParts { score_gaps, ..parts })));
+        }
+        if number < config.epochs {
+            let (best_score, best_model) = best.as_ref().expect("there was an epoch");
+            log.checkpoint(&|| Checkpoint::new(fingerprint, &reports, *best_score, best_model, &*learner))?;
+        }
+    }
+    Ok(best.expect("there is at least one epoch").1)
+}
+
+/// One pass over the data.
+struct Epoch<'a> {
+    config: &'a TrainConfig,
+    /// From 1.
+    number: usize,
+    examples: &'a [Example],
+    order: &'a [usize],
+    learner: &'a mut dyn Learner,
+    rng: &'a mut Rng,
+    log: &'a mut dyn Log,
+}
+
+/// The part of training that depends on the type of states, so that the rest is compiled once.
+trait AnyTask {
+    /// Learns from the examples once; gives the number of mistakes, and of chances to make one.
+    fn epoch(&mut self, epoch: Epoch<'_>) -> Result<(u64, u64)>;
+    /// A model with what was learnt.
+    fn model(&self, parts: ModelParts) -> Model;
+}
+
+struct Task<S: Registered> {
+    system: Arc<S>,
+    gold: Vec<S::Tree>,
+    decoder: Box<dyn Decoder<S>>,
+}
+
+impl<S: Registered> AnyTask for Task<S> {
+    fn epoch(&mut self, epoch: Epoch<'_>) -> Result<(u64, u64)> {
+        if epoch.config.update == Update::Local {
+            return local::epoch(self, epoch);
+        }
+        Ok(global::epoch(self, epoch))
+    }
+
+    fn model(&self, parts: ModelParts) -> Model {
+        Model::new(TypedModel { system: self.system.clone(), parts })
+    }
+}
+
+/// What training starts with.
+struct Start {
+    task: Box<dyn AnyTask>,
+    examples: Vec<Example>,
+    underivable: Vec<(usize, String)>,
+    n_actions: usize,
+}
+
+struct Prepare<'a> {
+    config: &'a TrainConfig,
+    data: &'a TrainingData<'a>,
+}
+
+impl SystemVisitor for Prepare<'_> {
+    type Output = Result<Start>;
+
+    fn visit<S: Registered>(self) -> Result<Start> {
+        let Prepare { config, data } = self;
+        // The static oracle may stand in for a dynamic one, the default; a paper's own is only ever asked for by name.
+        if config.oracle == OracleKind::Paper && !S::HAS_PAPER {
+            let message = format!("{} has no oracle as printed in a paper beside its exact one", S::TAG);
+            return Err(Error::new(Code::BadTraining, message));
+        }
+        let preparer = Preparer::new(&config.preparation(), S::UNARIES)?;
+        let examples::Prepared { system, examples, gold, underivable } =
+            examples::prepare::<S>(config, data.train, &preparer)?;
+        let n_actions = system.n_actions();
+        let decoder = Method::beam(config.beam).decoder::<S>(&ScoreGaps::default());
+        Ok(Start {
+            task: Box::new(Task { system: Arc::new(system), gold, decoder }),
+            examples,
+            underivable,
+            n_actions,
+        })
+    }
 }
 
 /// Can a parser for trees of this kind be scored on a development set? Otherwise no epoch would be better than any other,
@@ -212,104 +338,18 @@ pub fn check_dev(kind: TreeKind, dev: &[Entry]) -> Result<()> {
     Ok(())
 }
 
-fn train_system<S: Registered>(
-    config: &TrainConfig,
-    data: &TrainingData<'_>,
-    resume: Option<&Checkpoint>,
-    log: &mut dyn Log,
-) -> Result<Model> {
-    // The static oracle may stand in for a dynamic one, the default; a paper's own is only ever asked for by name.
-    if config.oracle == OracleKind::Paper && !config.oracle.exists_for::<S>() {
-        let message = format!("{} has no oracle as printed in a paper beside its exact one", S::TAG);
-        return Err(Error::new(Code::BadTraining, message));
-    }
-    let preparer = Preparer::new(&config.preparation(), S::UNARIES)?;
-    let examples::Prepared { system, examples, underivable } =
-        examples::prepare::<S>(config, data.train, &preparer)?;
-    log.prepared(examples.len(), &underivable, system.n_actions());
-    // A word that occurs once stands for unknown words, so each sentence is counted once, whatever is learnt from it.
-    let mut vocabulary = Vocabulary::of(examples.iter().map(|example| &example.sentence));
-    let examples = examples::retag(examples, data);
-    if config.templates()?.uses_classes() {
-        vocabulary = vocabulary.with_vectors((*config.classes).clone());
-    }
-    let vocabulary = Arc::new(vocabulary);
-    let shared = Shared { vocabulary: vocabulary.clone(), n_actions: system.n_actions() };
-    let mut learner = <dyn ScorerKind>::named(&config.scorer)?.learner(config, shared)?;
-    let mut decoder = Method::beam(config.beam).decoder::<S>(&ScoreGaps::default());
-    let system = Arc::new(system);
-    let fingerprint = examples::fingerprint(config, &examples);
-    let (mut reports, mut best) = (Vec::new(), None::<(f64, Model)>);
-    if let Some(checkpoint) = resume {
-        checkpoint.restore(fingerprint, &mut *learner)?;
-        reports.clone_from(&checkpoint.reports);
-        best = Some((checkpoint.best_score, Model::from_bytes(&checkpoint.best_model)?));
-        reports.iter().for_each(|report| log.epoch(report));
-    }
-    for epoch in reports.len() + 1..=config.epochs {
-        let started = std::time::Instant::now();
-        // Every epoch has a generator of its own, so a checkpoint need not hold one.
-        let seed = config.seed.wrapping_add((epoch as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        let mut rng = Rng::new(seed);
-        let mut order: Vec<usize> = (0..examples.len()).collect();
-        rng.shuffle(&mut order);
-        learner.set_mode(Mode::Train { seed });
-        let (errors, of) = if config.update == Update::Local {
-            local::epoch(config, epoch, &*system, &examples, &order, &mut *learner, &mut rng, log)?
-        } else {
-            global::epoch(config, epoch, &*system, &examples, &order, &mut *decoder, &mut *learner, log)
-        };
-        learner.set_mode(Mode::Predict);
-        let train_seconds = started.elapsed().as_secs_f64();
-        let mut model = TypedModel::<S> {
-            system: system.clone(),
-            vocabulary: vocabulary.clone(),
-            scorer: learner.freeze()?,
-            config: config.clone(),
-            score_gaps: ScoreGaps::default(),
-        };
-        let (dev, dev_disc, score_gaps) = score_dev(&model, data.dev)?;
-        model.score_gaps = score_gaps;
-        let score = dev.unwrap_or(epoch as f64);
-        let is_best = best.as_ref().is_none_or(|(highest, _)| score > *highest);
-        let report = EpochReport {
-            epoch,
-            errors,
-            of,
-            dev,
-            dev_disc,
-            features: learner.n_features(),
-            best: is_best,
-            train_seconds,
-            dev_seconds: started.elapsed().as_secs_f64() - train_seconds,
-        };
-        log.epoch(&report);
-        reports.push(report);
-        if is_best {
-            best = Some((score, Model::new(model)));
-        }
-        if epoch < config.epochs {
-            let (best_score, best_model) = best.as_ref().expect("there was an epoch");
-            log.checkpoint(&|| Checkpoint::new(fingerprint, &reports, *best_score, best_model, &*learner))?;
-        }
-    }
-    Ok(best.expect("there is at least one epoch").1)
-}
-
 /// The score of a model on a development set, sentences shared among `jobs` threads, and the score gaps of the winners in
 /// the beam. Counts are added up in the order of sentences, so the number of threads does not show.
-fn score_dev<S: Registered>(
-    model: &TypedModel<S>,
-    dev: &[Entry],
-) -> Result<(Option<f64>, Option<f64>, ScoreGaps)> {
-    let method = Method::beam(model.config.beam);
+fn score_dev(model: &Model, dev: &[Entry]) -> Result<(Option<f64>, Option<f64>, ScoreGaps)> {
+    let config = model.0.config();
+    let method = Method::beam(config.beam);
     let worker = || {
-        let mut worker = TypedWorker::new(model.clone());
+        let mut worker = model.0.worker();
         let search = Search { method, k_best: 1 };
         move |entry: &Entry| worker.parse(&entry.sentence, search).pop()
     };
     let (mut trees, mut gaps) = (Vec::new(), Vec::new());
-    for parse in parsed(dev, model.config.jobs, worker)? {
+    for parse in parsed(dev, config.jobs, worker)? {
         gaps.push(parse.as_ref().map_or(0.0, |parse| parse.score_gap));
         trees.push(parse.map(|parse| parse.tree));
     }

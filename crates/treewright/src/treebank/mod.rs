@@ -200,13 +200,14 @@ pub fn reader<'a>(
     source: impl Read + Send + 'a,
     options: &ReadOptions,
 ) -> Box<dyn Reader + Send + 'a> {
-    let inner = plain_reader(format, source, options);
+    let inner = plain_reader(format, Box::new(source), options);
     Box::new(Numbered { inner, file: options.file.clone(), n_sentences: 0 })
 }
 
+/// The source has one type, so that the readers are compiled once, here, with all optimisations.
 fn plain_reader<'a>(
     format: Format,
-    source: impl Read + Send + 'a,
+    source: Box<dyn Read + Send + 'a>,
     options: &ReadOptions,
 ) -> Box<dyn Reader + Send + 'a> {
     match format {

@@ -35,7 +35,7 @@ impl Portion {
         let is_marked = self.n_lines_before > 0 && self.text.starts_with(BYTE_ORDER_MARK);
         let before: &[u8] = if is_marked { b"\n" } else { b"" };
         let n_lines_before = self.n_lines_before - before.len();
-        plain_reader(format, before.chain(&self.text[..]), options).map(move |item| {
+        plain_reader(format, Box::new(before.chain(&self.text[..])), options).map(move |item| {
             item.map_err(|mut error| {
                 error.location.line += n_lines_before;
                 error.in_file(&file)
@@ -45,9 +45,8 @@ impl Portion {
 }
 
 /// Cuts a source into portions.
-#[derive(Debug)]
-pub struct Portions<R> {
-    source: R,
+pub struct Portions<'a> {
+    source: Box<dyn Read + 'a>,
     /// A portion has this many bytes, more or less.
     size: usize,
     /// Are sentences handed out as soon as they have been read?
@@ -65,12 +64,12 @@ pub struct Portions<R> {
     in_large_sentence: Option<bool>,
 }
 
-impl<R: Read> Portions<R> {
+impl<'a> Portions<'a> {
     /// Portions of about `size` bytes; a sentence is never cut. Of a sentence beyond the limit there is only as much
     /// as a reader with the same limit needs to find it so.
-    pub fn new(source: R, size: usize, limit: Limit) -> Self {
+    pub fn new(source: impl Read + 'a, size: usize, limit: Limit) -> Self {
         Portions {
-            source,
+            source: Box::new(source),
             size,
             is_eager: false,
             rest: Vec::new(),
@@ -85,7 +84,7 @@ impl<R: Read> Portions<R> {
 
     /// Portions of at most about `size` bytes that hold the sentences which one reading of the source completes: nothing
     /// waits for more to come.
-    pub fn eager(source: R, size: usize, limit: Limit) -> Self {
+    pub fn eager(source: impl Read + 'a, size: usize, limit: Limit) -> Self {
         Portions { is_eager: true, ..Portions::new(source, size, limit) }
     }
 
@@ -143,7 +142,7 @@ impl<R: Read> Portions<R> {
     }
 }
 
-impl<R: Read> Iterator for Portions<R> {
+impl Iterator for Portions<'_> {
     type Item = Result<Portion>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -186,7 +186,7 @@ struct Search<'a, R: ArcRules, O> {
     memo: FxHashMap<Vec<u32>, u32>,
 }
 
-impl<'a, R: ArcRules, O: Oracle<ArcSystem<R>>> Search<'a, R, O> {
+impl<'a, R: ArcRules, O: Oracle<ArcSystem<R>> + Clone> Search<'a, R, O> {
     fn new(system: &'a ArcSystem<R>, gold: &'a DependencyTree) -> Self {
         let oracle = O::for_gold(system, gold).expect("a tree that the system can build");
         Search { system, gold, oracle, memo: FxHashMap::default() }

@@ -1,10 +1,8 @@
 //! Shell completions and manual pages.
 
-mod common;
-
 use std::process::Command;
 
-use common::{commands, finish, folder, names, refusal, run_in, stdout};
+use crate::common::{commands, finish, folder, names, refusal, run_in, stdout};
 
 /// What bash offers for the last of these words.
 fn offered(words: &[&str]) -> Vec<String> {

@@ -1,35 +1,90 @@
-//! Gold trees from text, and the system for each.
+//! A question to an oracle, as text: a gold tree and the actions taken so far; and its answer.
 
-use std::sync::Arc;
-
-use treewright::registry::OracleKind;
-use treewright::registry::{Registered, SystemTag};
-use treewright::system::{SystemOptions, TransitionSystem};
-use treewright::systems::binary::Symbols;
-use treewright::systems::{
+use crate::forest::Forest;
+use crate::registry::{OracleKind, Registered, SystemTag, SystemVisitor};
+use crate::sentence::{Sentence, Str, Token};
+use crate::system::{ActionSet, SystemOptions, TransitionSystem};
+use crate::systems::binary::Symbols;
+use crate::systems::table::configuration;
+use crate::systems::{
     Labels, arc_eager, arc_hybrid, arc_hybrid_swap, arc_standard_swap, in_order, sr_gap, top_down,
 };
-use treewright::tree::{ConstituentTree, ParserTree, Preparation, Preparer, Tree};
-use treewright::treebank::{self, Entry, Format, ReadOptions};
-use treewright::{DependencyTree, Sentence, Str, Token};
+use crate::tree::{ConstituentTree, DependencyTree, Entry, ParserTree, Preparation, Preparer, Tree};
+use crate::treebank::{self, Format, ReadOptions};
 
-use super::{Answer, OracleArgs, Query, ask};
+/// How the system is made, and which of its oracles is asked.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// The transition system.
+    pub system: SystemTag,
+    /// The kind of oracle.
+    pub oracle: OracleKind,
+    /// The one temporary symbol of sr-gap; by default `X:`, or for the static oracle one for each label.
+    pub temporary: Option<String>,
+    /// The limit of unary chains (in-order) or openings in a row (top-down), if there is one.
+    pub max_unary: Option<u32>,
+    /// Is X in `(X word)` a constituent above a word, or a tag? By default the tree tells: a constituent if some word
+    /// stands without brackets of its own, if X is among the labels or opened by the actions, or if the words are
+    /// just w0, w1, and so on.
+    pub bare_words: Option<bool>,
+}
 
-/// Makes the system for a query and asks its oracle.
-pub(super) fn answer(args: &OracleArgs, kind: OracleKind, query: &Query) -> Result<Answer, String> {
-    match args.system {
+/// What is asked.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// Constituents: a bracketing, or a discbracket for discontinuous systems.
+    pub gold: String,
+    /// Dependencies: the heads, from 1; 0 or n + 1 is the root.
+    pub heads: Vec<usize>,
+    /// The names of the actions taken so far.
+    pub prefix: Vec<String>,
+    /// Constituents: labels beside those of the tree. Dependencies: the relations of the words.
+    pub labels: Vec<String>,
+    /// Dependencies: must exactly one word hang from the root?
+    pub single_root: bool,
+}
+
+/// What the oracle says.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The loss of the configuration, where the oracle defines one.
+    pub loss: Option<u32>,
+    /// Is the parse finished?
+    pub is_finished: bool,
+    /// Every legal action, with the loss after it.
+    pub actions: Vec<(String, Option<u32>)>,
+    /// The optimal ones.
+    pub optimal: Vec<String>,
+    /// Stack, deque and buffer, each with its name.
+    pub configuration: Vec<(&'static str, String)>,
+}
+
+impl Question {
+    /// Makes the system, follows the prefix, and asks the oracle.
+    ///
+    /// # Errors
+    /// When the tree cannot be read or derived, or an action is unknown or illegal, as a sentence for people.
+    pub fn answer(&self, setting: &Setting) -> Result<Answer, String> {
+        answer(setting, self)
+    }
+}
+
+/// Makes the system and asks its oracle.
+fn answer(setting: &Setting, query: &Question) -> Result<Answer, String> {
+    let kind = setting.oracle;
+    match setting.system {
         SystemTag::TopDown => {
-            let (entry, tree, labels) = constituents(args, query, Format::Ptb)?;
-            let system = top_down::TopDown::with_labels(labels, args.max_unary);
+            let (entry, tree, labels) = constituents(setting, query, Format::Ptb)?;
+            let system = top_down::TopDown::with_labels(labels, setting.max_unary);
             ask(&system, kind, &entry.sentence, &tree, &query.prefix)
         }
         SystemTag::InOrder => {
-            let (entry, tree, labels) = constituents(args, query, Format::Ptb)?;
-            let system = in_order::InOrder::with_labels(labels, args.max_unary);
+            let (entry, tree, labels) = constituents(setting, query, Format::Ptb)?;
+            let system = in_order::InOrder::with_labels(labels, setting.max_unary);
             ask(&system, kind, &entry.sentence, &tree, &query.prefix)
         }
         SystemTag::SrGap => {
-            let (entry, tree, labels) = constituents(args, query, Format::Discbracket)?;
+            let (entry, tree, labels) = constituents(setting, query, Format::Discbracket)?;
             let gold = prepared::<sr_gap::SrGap>(&entry, &tree)?;
             // Labels of unary chains are joined, so they are taken from the prepared tree.
             let root = gold.node(gold.root()).label.clone();
@@ -41,7 +96,7 @@ pub(super) fn answer(args: &OracleArgs, kind: OracleKind, query: &Query) -> Resu
             }
             // An axiom stands inside trees only if gold has it there.
             inner.extend(query.labels.iter().map(String::as_str).filter(|label| *label != root.as_str()));
-            let temporaries: Vec<String> = match &args.temporary {
+            let temporaries: Vec<String> = match &setting.temporary {
                 Some(symbol) => vec![symbol.clone()],
                 // One symbol is enough to build any tree; only the gold derivation itself names its own.
                 None if kind != OracleKind::Static => vec!["X:".to_owned()],
@@ -58,7 +113,7 @@ pub(super) fn answer(args: &OracleArgs, kind: OracleKind, query: &Query) -> Resu
         }
         SystemTag::ArcEager => dependencies(kind, query, arc_eager::ArcEager::with_labels),
         tag => {
-            let (entry, tree, _) = constituents(args, query, tag.info().format())?;
+            let (entry, tree, _) = constituents(setting, query, tag.info().format())?;
             tag.visit(FromGold { kind, query, entry: &entry, tree: &tree })
         }
     }
@@ -67,12 +122,12 @@ pub(super) fn answer(args: &OracleArgs, kind: OracleKind, query: &Query) -> Resu
 /// The systems without an exact oracle: their tables come from the gold tree alone.
 struct FromGold<'a> {
     kind: OracleKind,
-    query: &'a Query,
+    query: &'a Question,
     entry: &'a Entry,
     tree: &'a ConstituentTree,
 }
 
-impl treewright::registry::SystemVisitor for FromGold<'_> {
+impl SystemVisitor for FromGold<'_> {
     type Output = Result<Answer, String>;
 
     fn visit<S: Registered>(self) -> Self::Output {
@@ -91,19 +146,18 @@ fn prepared<S: TransitionSystem>(entry: &Entry, tree: &ConstituentTree) -> Resul
 
 /// Reads a bracketing; the labels are those of the tree in the order of the text, then the query's.
 fn constituents(
-    args: &OracleArgs,
-    query: &Query,
+    setting: &Setting,
+    query: &Question,
     format: Format,
 ) -> Result<(Entry, ConstituentTree, Labels), String> {
     let text = query.gold.trim();
     if text.is_empty() {
         return Err("\"gold\" is missing: this system needs a bracketing".to_owned());
     }
-    let bare_words = !args.tags && (args.bare_words || has_constituents_above_words(text, query, format));
+    let by_tree = || has_constituents_above_words(text, query, format);
+    let bare_words = setting.bare_words.unwrap_or_else(by_tree);
     let options = ReadOptions { bare_words, ..ReadOptions::default() };
-    // A reader owns its source, which must outlive no one.
-    let mut reader =
-        treebank::reader(format, std::io::Cursor::new(Arc::<[u8]>::from(text.as_bytes())), &options);
+    let mut reader = treebank::reader(format, text.as_bytes(), &options);
     let entry = reader.next().ok_or("\"gold\" holds no tree")?.map_err(|error| format!("gold:{error}"))?;
     if reader.next().is_some() {
         return Err("\"gold\" holds more than one tree".to_owned());
@@ -119,8 +173,8 @@ fn constituents(
     Ok((entry, tree, labels))
 }
 
-/// Is X in `(X word)` a constituent? See the help of the command.
-fn has_constituents_above_words(text: &str, query: &Query, format: Format) -> bool {
+/// Is X in `(X word)` a constituent?
+fn has_constituents_above_words(text: &str, query: &Question, format: Format) -> bool {
     let mut parts: Vec<&str> = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find(['(', ')']) {
@@ -156,7 +210,7 @@ fn has_constituents_above_words(text: &str, query: &Query, format: Format) -> bo
 /// Reads heads.
 fn dependencies<S: Registered<Tree = DependencyTree>>(
     kind: OracleKind,
-    query: &Query,
+    query: &Question,
     system: fn(Vec<Str>, bool) -> S,
 ) -> Result<Answer, String> {
     let n = query.heads.len();
@@ -196,7 +250,7 @@ fn dependencies<S: Registered<Tree = DependencyTree>>(
 }
 
 /// When an action is legal, as a reason why it is not.
-pub(super) fn legality(system: SystemTag, action: &str) -> &'static str {
+fn legality(system: SystemTag, action: &str) -> &'static str {
     let kind = action.split('-').next().unwrap_or(action);
     match (system, kind) {
         (SystemTag::TopDown, "SH") => "SH needs a word in the buffer and an open non-terminal",
@@ -230,4 +284,66 @@ pub(super) fn legality(system: SystemTag, action: &str) -> &'static str {
         (_, "REDUCE") => "REDUCE needs a stack item that has a head",
         _ => "its conditions do not hold",
     }
+}
+
+/// Follows the prefix and asks the oracle.
+fn ask<S: Registered>(
+    system: &S,
+    kind: OracleKind,
+    sentence: &Sentence,
+    gold: &S::Tree,
+    prefix: &[String],
+) -> Result<Answer, String> {
+    let mut oracle =
+        kind.for_gold(system, gold).map_err(|why| format!("the gold tree cannot be derived: {why}"))?;
+    let mut forest = Forest::new();
+    let mut state = system.start(&mut forest, sentence);
+    let mut legal = ActionSet::new(system.n_actions());
+    let list = |actions: &ActionSet| actions.iter().map(|a| system.name(a)).collect::<Vec<_>>().join(" ");
+    for (i, name) in prefix.iter().enumerate() {
+        let place = i + 1;
+        if system.is_final(&forest, &state) {
+            return Err(format!("action {place}, {name}, is illegal: the parse is finished before it"));
+        }
+        system.legal(&forest, &state, &mut legal);
+        let all = legal.clone();
+        oracle.restrict(system, &forest, &state, &mut legal);
+        let Some(action) = system.action(name) else {
+            return Err(format!("action {place}, {name}, is unknown; legal here: {}", list(&legal)));
+        };
+        if !legal.contains(action) {
+            let why = if all.contains(action) {
+                "training does not allow it here, because SWAP is taken when it is needed and only then"
+            } else {
+                legality(S::TAG, name)
+            };
+            let legal = list(&legal);
+            return Err(format!("action {place}, {name}, is illegal: {why}; legal here: {legal}"));
+        }
+        oracle.advance(system, &forest, &state, action);
+        state = system.apply(&mut forest, &state, action);
+    }
+    let shown = configuration(system, &forest, &state, sentence);
+    let mut answer = Answer {
+        loss: oracle.loss(system, &forest, &state),
+        is_finished: system.is_final(&forest, &state),
+        actions: Vec::new(),
+        optimal: Vec::new(),
+        configuration: vec![("Stack", shown.stack)],
+    };
+    answer.configuration.extend(shown.deque.map(|deque| ("Deque", deque)));
+    answer.configuration.push(("Buffer", shown.buffer));
+    if !answer.is_finished {
+        system.legal(&forest, &state, &mut legal);
+        oracle.restrict(system, &forest, &state, &mut legal);
+        let mut optimal = ActionSet::new(system.n_actions());
+        oracle.optimal(system, &mut forest, &state, &legal, &mut optimal);
+        for action in legal.iter() {
+            answer
+                .actions
+                .push((system.name(action), oracle.loss_after(system, &mut forest, &state, action)));
+        }
+        answer.optimal = optimal.iter().map(|action| system.name(action)).collect();
+    }
+    Ok(answer)
 }

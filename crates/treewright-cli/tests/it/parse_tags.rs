@@ -1,8 +1,6 @@
 //! Tags in the input of `treewright parse`: which are believed.
 
-mod common;
-
-use common::{constituents, dependencies, run, sample, stdout};
+use crate::common::{constituents, dependencies, run, sample, stdout};
 
 /// Column `number` (from 1) of each word in CoNLL-U.
 fn column(conllu: &str, number: usize) -> Vec<String> {

@@ -1,10 +1,8 @@
 //! Files that are written and files that must not be: inputs, models, permissions, signals, closed pipes.
 
-mod common;
-
 use std::path::Path;
 
-use common::{few_sentences, folder, names, program, refusal, run, run_in, stdout, tiny_model};
+use crate::common::{few_sentences, folder, names, program, refusal, run, run_in, stdout, tiny_model};
 
 /// More than is read before an output is opened.
 #[cfg(unix)]
@@ -185,7 +183,7 @@ fn unknown_models_say_where_was_looked() {
     let with_folders = |arguments: &[&str]| {
         let mut command = program();
         command.env("TREEWRIGHT_MODELS", &own).env("XDG_DATA_HOME", &data).current_dir(&folder);
-        let output = common::finish(command.args(arguments), "");
+        let output = crate::common::finish(command.args(arguments), "");
         (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
     };
     for name in ["icelandic", "faroese"] {
@@ -280,7 +278,7 @@ mod unix {
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).uid(65534);
         }
         let convert = ["convert", "--from", "conllu", "-", output.to_str().expect("plain")];
-        let result = common::finish(command.current_dir("/").args(convert), &few_sentences(2));
+        let result = crate::common::finish(command.current_dir("/").args(convert), &few_sentences(2));
         let written = std::fs::read_to_string(&output).expect("there");
         let in_folder = names(&folder);
         set_mode(&folder, 0o755);
@@ -428,7 +426,7 @@ mod unix {
         let mut first = start();
         first.stdin.as_mut().expect("piped").write_all(long.as_bytes()).expect("it reads");
         until("a temporary file", || !names(&folder).is_empty());
-        let second = common::finish(
+        let second = crate::common::finish(
             program().current_dir(&folder).args(["convert", "-", "o.conllu", "--from", "conllu"]),
             &short,
         );

@@ -1,8 +1,4 @@
 //! What the program writes to a terminal.
-#![cfg(unix)]
-
-mod common;
-
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
@@ -11,7 +7,7 @@ use std::process::Stdio;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use common::{dependencies, program, run_in, sample, scratch};
+use crate::common::{dependencies, program, run_in, sample, scratch};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 /// A terminal: our end, and the end of the program.

@@ -1,13 +1,11 @@
 //! PNG and PDF from `draw` and `eval --plot`, with the fonts of the machine or without any.
 #![cfg(feature = "pictures")]
 
-mod common;
-
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{finish, folder, program, refusal, run, sample, stdout};
+use crate::common::{finish, folder, program, refusal, run, sample, stdout};
 use resvg::tiny_skia::Pixmap;
 
 const DOG: &str = "(S (NP (DT the) (NN dog)) (VP (VBZ barks)))";
@@ -93,7 +91,7 @@ fn png_and_pdf_go_to_pipes_and_to_one_file_per_sentence() {
     };
     let output = draw("tree-{}.pdf");
     assert_eq!(output.status.success(), has_fonts());
-    assert_eq!(common::names(&folder).len(), if has_fonts() { 2 } else { 0 });
+    assert_eq!(crate::common::names(&folder).len(), if has_fonts() { 2 } else { 0 });
     assert_eq!(draw("tree.png").status.code(), Some(1));
     assert!(!folder.join("tree.png").exists());
 }

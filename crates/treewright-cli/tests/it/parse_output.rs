@@ -1,8 +1,6 @@
 //! What `treewright parse` writes: no trees are lost, and several parses are told apart.
 
-mod common;
-
-use common::{constituents, dependencies, refusal, sample, scratch, stdout};
+use crate::common::{constituents, dependencies, refusal, sample, scratch, stdout};
 use serde_json::Value;
 
 const TEXT: &str = "The boy saw a dog. He ran.\n";

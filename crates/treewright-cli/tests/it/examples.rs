@@ -3,10 +3,6 @@
 //! They run in a folder with the files they name, made of the samples in `data`. Programs of our own stand in front of
 //! the path: `treewright` trains for one epoch, `cargo run` runs what is built already, and `jq` passes on what it
 //! reads.
-#![cfg(unix)]
-
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -16,7 +12,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
-use common::{commands, constituents, data, dependencies, finish, folder, program, scratch, stdout};
+use crate::common::{commands, constituents, data, dependencies, finish, folder, program, scratch, stdout};
 
 /// The repository.
 fn repository() -> PathBuf {

@@ -1,8 +1,6 @@
 //! Lemmas on the command line: trained with a model, joined to one, and filled in where they are missing.
 
-mod common;
-
-use common::{data, folder, refusal, run, stdout};
+use crate::common::{data, folder, refusal, run, stdout};
 
 /// LEMMA of each word, with other lines left out.
 fn lemmas(conllu: &str) -> Vec<String> {

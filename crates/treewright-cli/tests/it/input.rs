@@ -1,13 +1,11 @@
 //! What `treewright parse` reads: as it comes, of whatever kind, in whatever encoding, with mistakes in it.
 
-mod common;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use common::{dependencies, finish, folder, program, refusal, run, stdout};
+use crate::common::{dependencies, finish, folder, program, refusal, run, stdout};
 use serde_json::Value;
 
 fn text(bytes: &[u8]) -> &str {

@@ -1,9 +1,11 @@
 //! `treewright eval` and `treewright compare` from outside: figures, messages, exit codes.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
+
+use crate::common::scratch;
 
 fn vector(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../treewright/tests/it/vectors");
@@ -20,10 +22,6 @@ fn eval(name: &str, more: &[&str]) -> (Option<i32>, Value, String) {
     let output = run(&[&["eval", &gold, &predicted, "--json"], more].concat());
     let json = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
     (output.status.code(), json, String::from_utf8(output.stderr).expect("UTF-8"))
-}
-
-fn scratch(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
 #[test]

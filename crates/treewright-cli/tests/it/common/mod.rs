@@ -110,7 +110,7 @@ pub fn commands() -> Vec<String> {
 
 /// A file of these tests alone.
 pub fn scratch(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", env!("CARGO_CRATE_NAME")))
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
 /// A small treebank of the project.

@@ -1,10 +1,8 @@
 //! Mistakes in flags and inputs: which exit code they give, and whether the message helps.
 
-mod common;
-
 use std::io::Write;
 
-use common::{data, folder, refusal, run_in, sample, tiny_model};
+use crate::common::{data, folder, refusal, run_in, sample, tiny_model};
 
 #[test]
 fn mistakes_in_flags_end_with_exit_code_2_and_say_what_is_wrong() {

@@ -1,38 +1,12 @@
 //! `treewright train` with all parts and `treewright parse` from outside: raw text, documents, models by name.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use serde_json::Value;
 
-fn run(arguments: &[&str], input: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_treewright"))
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program runs");
-    // A program that refuses its flags may be gone before it has read anything.
-    if let Err(error) = child.stdin.take().expect("piped").write_all(input.as_bytes()) {
-        assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe, "{error}");
-    }
-    child.wait_with_output().expect("it ends")
-}
-
-/// What a run that must succeed prints.
-#[track_caller]
-fn stdout(arguments: &[&str], input: &str) -> String {
-    let output = run(arguments, input);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("UTF-8")
-}
-
-fn scratch(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
-}
+use crate::common::{run, scratch, stdout};
 
 /// A model with segmenter, tagger and parser, trained by the command on a sample.
 fn model() -> &'static str {

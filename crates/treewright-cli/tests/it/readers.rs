@@ -1,10 +1,8 @@
 //! Reading, drawing and scoring from outside: limits, conversions, pictures.
 
-mod common;
-
 use std::process::Output;
 
-use common::run;
+use crate::common::run;
 
 /// The exit code, stdout and stderr.
 fn ends(arguments: &[&str], input: &str) -> (i32, String, String) {

@@ -1,0 +1,19 @@
+//! The program from outside: one test binary, so that the small models are trained once.
+
+mod common;
+mod eval;
+#[cfg(unix)]
+mod examples;
+mod files;
+mod input;
+mod lemmas;
+mod parse;
+mod parse_output;
+mod parse_tags;
+mod pictures;
+mod readers;
+mod shell;
+#[cfg(unix)]
+mod terminal;
+mod train;
+mod usage;
