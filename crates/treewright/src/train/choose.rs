@@ -20,6 +20,11 @@ const MIN_MANY_ROOTS: f64 = 0.005;
 const MANY_DEPENDENCY_TREES: usize = 10_000;
 /// The same for constituents.
 const MANY_CONSTITUENT_TREES: usize = 3_000;
+/// With at least this many trees, weights that were hardly ever changed are left out of binary systems' models, which
+/// would take hundreds of megabytes.
+const HUGE_CONSTITUENT_TREES: usize = 10_000;
+/// An update adds 1.
+const MIN_WEIGHT: f32 = 1.0;
 /// With fewer trees, all are.
 const ALL_ACTIONS: usize = 1;
 /// A column counts as filled if at least this share of the words has something in it.
@@ -238,6 +243,13 @@ fn for_constituents(facts: &Facts) -> Choice {
     let mut reasons = vec![format!("This treebank has {found}, so: {}.", shown(recipe, &config))];
     config.head_rules = facts.head_rules.unwrap_or("leftmost").to_owned();
     if config.system.info().is_binary {
+        if facts.trees >= HUGE_CONSTITUENT_TREES {
+            config.min_weight = MIN_WEIGHT;
+            reasons.push(format!(
+                "It is large, so weights below {MIN_WEIGHT:.1} are left out: a model of a third of the size, hardly less \
+                 accurate."
+            ));
+        }
         reasons.push(match facts.head_rules {
             Some(name) => format!("The head rules \"{name}\" fit its labels and tags."),
             None => "No table of head rules fits its labels, so the first child is the head (leftmost)."

@@ -75,6 +75,15 @@ fn rare_actions_are_left_out_of_large_treebanks_alone() {
 }
 
 #[test]
+fn small_weights_are_left_out_of_huge_models_alone() {
+    let weight = |text: &str, n: usize| choose(&treebank(&text.repeat(n))).unwrap().config.min_weight;
+    assert_eq!(weight(PENN, HUGE_CONSTITUENT_TREES - 1), 0.0);
+    assert_eq!(weight(PENN, HUGE_CONSTITUENT_TREES), 1.0);
+    // In-order has fewer features.
+    assert_eq!(weight("(CL (np (noun x) (det z)) (verb y))\n", HUGE_CONSTITUENT_TREES), 0.0);
+}
+
+#[test]
 fn several_roots_need_no_flag() {
     let choice = choose(&treebank(&(PROJECTIVE.repeat(9) + TWO_ROOTS))).unwrap();
     assert!(!choice.config.single_root);
