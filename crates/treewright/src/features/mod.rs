@@ -3,9 +3,11 @@
 mod dependence;
 mod encode;
 mod extract;
+mod horizon;
 mod template;
 
 pub use dependence::Dependence;
 pub use encode::{Encoded, Vocabulary};
 pub use extract::{Extractor, template_class};
-pub use template::{TemplateSet, shipped, shipped_names};
+pub use horizon::{Attributes, Horizon, Look};
+pub use template::{Edge, TemplateSet, shipped, shipped_names};

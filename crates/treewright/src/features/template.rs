@@ -28,11 +28,16 @@ use crate::forest::Place;
 
 /// A step from a node to one of its children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Edge {
+pub enum Edge {
+    /// `.l`
     Left,
+    /// `.r`
     Right,
+    /// `.u`
     Only,
+    /// `.l2`
     SecondLeft,
+    /// `.r2`
     SecondRight,
 }
 

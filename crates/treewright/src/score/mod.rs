@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::config::TrainConfig;
 use crate::error::{Code, Error, Result};
-use crate::features::Vocabulary;
+use crate::features::{Horizon, Vocabulary};
 use crate::forest::{Forest, View};
 use crate::ids::ActionId;
 use crate::map::WordSource;
@@ -97,6 +97,12 @@ pub trait Scorer: Send {
 
     /// Fills one row per view, in the order of the queries and their views.
     fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows);
+
+    /// What the scores of a configuration depend on, so that search may treat configurations alike that agree in it. `None`
+    /// is the whole history: then no two are alike.
+    fn horizon(&self) -> Option<&Horizon> {
+        None
+    }
 
     /// Opens one sentence.
     fn open_one(&mut self, sentence: &Sentence) -> SlotId {

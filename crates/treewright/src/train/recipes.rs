@@ -26,6 +26,7 @@ impl Recipe {
         "constituents",
         "headed-constituents",
         "discontinuous",
+        "paper-001",
         "paper-004",
     ];
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::Perceptron;
 use super::learner::Feature;
 use crate::error::{Code, Error, Result};
-use crate::features::{Dependence, Encoded, Extractor, TemplateSet, Vocabulary, template_class};
+use crate::features::{Dependence, Encoded, Extractor, Horizon, TemplateSet, Vocabulary, template_class};
 use crate::map::WordSource;
 use crate::score::{Rows, Scorer, SlotId, Slots, Views};
 use crate::sentence::Sentence;
@@ -204,6 +204,7 @@ const UNKNOWN: u32 = u32::MAX;
 pub struct Frozen {
     vocabulary: Arc<Vocabulary>,
     weights: Table,
+    horizon: Horizon,
     /// What an open sentence starts with.
     extractor: Extractor,
     /// The groups of templates over one place (or the buffer) come first; for each the number of the place.
@@ -259,6 +260,7 @@ impl Frozen {
             extractor,
             sentences: Slots::default(),
             n_templates: templates.len(),
+            horizon: templates.horizon(),
             probes: Vec::new(),
             matches: Matches::default(),
             missing: Vec::new(),
@@ -318,6 +320,10 @@ impl Scorer for Frozen {
 
     fn close(&mut self, slot: SlotId) {
         self.sentences.close(slot);
+    }
+
+    fn horizon(&self) -> Option<&Horizon> {
+        Some(&self.horizon)
     }
 
     fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {

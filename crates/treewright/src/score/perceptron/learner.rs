@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{FrozenModel, FrozenWeights};
 use crate::error::Result;
-use crate::features::{Encoded, Extractor, TemplateSet, Vocabulary};
+use crate::features::{Encoded, Extractor, Horizon, TemplateSet, Vocabulary};
 use crate::forest::{Forest, View};
 use crate::ids::ActionId;
 use crate::score::{Learner, Rows, Scorer, ScorerModel, SlotId, Slots, Views};
@@ -127,6 +127,7 @@ pub(super) type Feature = (u64, Vec<(u16, f32)>);
 pub struct Perceptron {
     vocabulary: Arc<Vocabulary>,
     templates: TemplateSet,
+    horizon: Horizon,
     extractor: Extractor,
     encoded: Slots<Encoded>,
     keys: Vec<u64>,
@@ -150,6 +151,7 @@ impl Perceptron {
             encoded: Slots::default(),
             extractor,
             vocabulary,
+            horizon: templates.horizon(),
             templates,
             keys: Vec::new(),
             weights: Weights::new(),
@@ -219,6 +221,10 @@ impl Scorer for Perceptron {
 
     fn close(&mut self, slot: SlotId) {
         self.encoded.close(slot);
+    }
+
+    fn horizon(&self) -> Option<&Horizon> {
+        Some(&self.horizon)
     }
 
     fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {

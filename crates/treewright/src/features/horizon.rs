@@ -1,0 +1,204 @@
+//! How far templates see: which nodes of a configuration, and what of them. Search that merges states, or bounds what is
+//! still to come, asks this.
+
+use std::ops::{BitOr, BitOrAssign};
+
+use super::template::{Atom, Attribute, Edge, NodePath, Spot, TemplateSet};
+use crate::forest::Place;
+
+/// Attributes of a node, as a set. Words, tags and shapes follow from positions in the sentence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Attributes(u8);
+
+impl Attributes {
+    /// The label; of a bare word, its tag.
+    pub const LABEL: Attributes = Attributes(1);
+    /// The position of the lexical head.
+    pub const HEAD: Attributes = Attributes(1 << 1);
+    /// Where the yield begins.
+    pub const LEFT: Attributes = Attributes(1 << 2);
+    /// Where the yield ends.
+    pub const RIGHT: Attributes = Attributes(1 << 3);
+    /// Where the yield begins and ends.
+    pub const SPAN: Attributes = Attributes(1 << 2 | 1 << 3);
+    /// The number of left dependents, as far as templates count.
+    pub const LEFT_VALENCY: Attributes = Attributes(1 << 4);
+    /// The number of right dependents, as far as templates count.
+    pub const RIGHT_VALENCY: Attributes = Attributes(1 << 5);
+    /// The relations of the left dependents.
+    pub const LEFT_RELATIONS: Attributes = Attributes(1 << 6);
+    /// The relations of the right dependents.
+    pub const RIGHT_RELATIONS: Attributes = Attributes(1 << 7);
+
+    /// Are all of `other` among these?
+    pub fn contains(self, other: Attributes) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    fn of(attribute: Attribute) -> Self {
+        match attribute {
+            Attribute::Token(_, Spot::Head) => Attributes::HEAD,
+            Attribute::Token(_, Spot::Left | Spot::BeforeLeft) => Attributes::LEFT,
+            Attribute::Token(_, Spot::Right | Spot::AfterRight) => Attributes::RIGHT,
+            Attribute::Length | Attribute::Shape => Attributes::SPAN,
+            Attribute::Label => Attributes::LABEL,
+            Attribute::LeftValency => Attributes::LEFT_VALENCY,
+            Attribute::RightValency => Attributes::RIGHT_VALENCY,
+            Attribute::LeftSet => Attributes::LEFT_RELATIONS,
+            Attribute::RightSet => Attributes::RIGHT_RELATIONS,
+        }
+    }
+}
+
+impl BitOr for Attributes {
+    type Output = Attributes;
+
+    fn bitor(self, other: Attributes) -> Attributes {
+        Attributes(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for Attributes {
+    fn bitor_assign(&mut self, other: Attributes) {
+        *self = *self | other;
+    }
+}
+
+/// A node that is looked at, and what of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Where the way to it begins.
+    pub place: Place,
+    /// The steps down from there; none for the node of the place itself.
+    pub path: Vec<Edge>,
+    /// What is looked at.
+    pub attributes: Attributes,
+}
+
+/// What scores look at: two configurations that agree in this have the same scores.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Horizon {
+    looks: Vec<Look>,
+    n_past: usize,
+    sees_gaps: bool,
+    is_separable: bool,
+}
+
+impl Horizon {
+    /// Each node that is looked at, once.
+    pub fn looks(&self) -> &[Look] {
+        &self.looks
+    }
+
+    /// How many of the newest actions are looked at.
+    pub fn n_past(&self) -> usize {
+        self.n_past
+    }
+
+    /// Does the number of gapped elements count?
+    pub fn sees_gaps(&self) -> bool {
+        self.sees_gaps
+    }
+
+    /// Does every feature look at one item of stack and deque at most (and perhaps the buffer)? Then scores are sums of what
+    /// each item contributes by itself.
+    pub fn is_separable(&self) -> bool {
+        self.is_separable
+    }
+
+    /// Beside words of the buffer, are these attributes of these places all that counts: no children, no past, and of the
+    /// words in the buffer nothing that was built on them?
+    pub fn sees_only(&self, places: &[Place], attributes: Attributes) -> bool {
+        let is_within = |look: &Look| {
+            let allowed = match look.place {
+                Place::Buffer(_) => Attributes::LABEL | Attributes::HEAD | Attributes::SPAN,
+                place if places.contains(&place) => attributes,
+                _ => return false,
+            };
+            look.path.is_empty() && allowed.contains(look.attributes)
+        };
+        self.n_past == 0 && !self.sees_gaps && self.looks.iter().all(is_within)
+    }
+
+    fn add(&mut self, path: &NodePath, attributes: Attributes) {
+        let known = self.looks.iter_mut().find(|look| look.place == path.place && look.path == path.edges);
+        match known {
+            Some(look) => look.attributes |= attributes,
+            None => {
+                self.looks.push(Look { place: path.place, path: path.edges.clone(), attributes });
+            }
+        }
+    }
+}
+
+impl TemplateSet {
+    /// What the templates look at.
+    pub fn horizon(&self) -> Horizon {
+        let mut horizon = Horizon { is_separable: true, ..Horizon::default() };
+        for template in &self.templates {
+            let mut items: Vec<Place> = Vec::new();
+            let mut look = |path: &NodePath, attributes: Attributes| {
+                if !matches!(path.place, Place::Buffer(_)) && !items.contains(&path.place) {
+                    items.push(path.place);
+                }
+                horizon.add(path, attributes);
+            };
+            let (mut n_past, mut sees_gaps) = (0, false);
+            for atom in template {
+                match atom {
+                    Atom::Node(path, attribute) => look(path, Attributes::of(*attribute)),
+                    Atom::Distance(from, to) => {
+                        look(from, Attributes::HEAD);
+                        look(to, Attributes::HEAD);
+                    }
+                    Atom::Past(i) => n_past = n_past.max(usize::from(*i) + 1),
+                    Atom::Gaps => sees_gaps = true,
+                }
+            }
+            horizon.n_past = horizon.n_past.max(n_past);
+            horizon.sees_gaps |= sees_gaps;
+            horizon.is_separable &= items.len() <= 1;
+        }
+        horizon
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features::shipped;
+
+    const TOP_TWO: [Place; 2] = [Place::Deque(0), Place::Stack(0)];
+
+    fn horizon(text: &str) -> Horizon {
+        TemplateSet::parse(text).expect("templates").horizon()
+    }
+
+    #[test]
+    fn the_simplified_set_sees_labels_and_spans_of_two_items() {
+        let of = |name: &str| shipped(name).expect("a shipped set").horizon();
+        let simplified = of("simplified");
+        let seen = Attributes::LABEL | Attributes::SPAN;
+        assert!(simplified.sees_only(&TOP_TWO, seen) && simplified.is_separable());
+        assert!(!simplified.sees_only(&TOP_TWO[..1], seen), "the second item counts");
+        assert!(!simplified.sees_only(&TOP_TWO, Attributes::SPAN), "labels count");
+        for name in ["zhang-clark", "spans", "in-order", "dependency"] {
+            assert!(!of(name).sees_only(&TOP_TWO, seen), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_kind_of_atom_is_seen() {
+        let seen = Attributes::LABEL | Attributes::SPAN;
+        for text in ["d0.w", "s1.c", "d0.l.c", "a0", "gaps", "d0-s0.dist", "s0.vl", "b0.sl", "b0.l.w"] {
+            assert!(!horizon(text).sees_only(&TOP_TWO, seen), "{text}");
+        }
+        assert!(horizon("b0.w+b3.t d0.wl d0.tro s0.len d0.shape+s0.c").sees_only(&TOP_TWO, seen));
+        assert!(!horizon("d0.shape+s0.c").is_separable() && !horizon("d0-s0.dist").is_separable());
+        assert!(horizon("d0.shape+d0.l.c+b0.w").is_separable());
+        assert_eq!((horizon("a0+a2 a1").n_past(), horizon("gaps").sees_gaps()), (3, true));
+        let looks = horizon("s0.r.w s0.r.c s0.vr");
+        assert_eq!(looks.looks().len(), 2);
+        assert_eq!(looks.looks()[0].attributes, Attributes::HEAD | Attributes::LABEL);
+    }
+}
