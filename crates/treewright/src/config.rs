@@ -23,6 +23,24 @@ pub enum Update {
     MaxViolation,
 }
 
+/// Which search a model is trained with, and parses with unless told otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DecoderKind {
+    /// A plain beam; greedy, if it has one item.
+    #[default]
+    Beam,
+    /// A beam of merged states: dynamic programming.
+    Dp,
+}
+
+impl DecoderKind {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over references")]
+    fn is_beam(&self) -> bool {
+        *self == DecoderKind::Beam
+    }
+}
+
 /// Everything that a training run depends on beside its data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -43,6 +61,9 @@ pub struct TrainConfig {
     pub update: Update,
     /// The oracle of local training; the static one for a system without a dynamic one.
     pub oracle: OracleKind,
+    /// Which search.
+    #[serde(skip_serializing_if = "DecoderKind::is_beam")]
+    pub decoder: DecoderKind,
     /// Items in the beam; 1 is greedy.
     pub beam: usize,
     /// Passes over the data.
@@ -101,6 +122,7 @@ impl Default for TrainConfig {
             templates: String::new(),
             update: Update::Early,
             oracle: OracleKind::Dynamic,
+            decoder: DecoderKind::Beam,
             beam: 4,
             epochs: 15,
             explore: 0.9,

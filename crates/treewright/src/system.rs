@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::forest::{Forest, View};
+use crate::forest::{Forest, Place, View};
 use crate::ids::{ActionId, LabelId};
 use crate::sentence::Sentence;
 use crate::tree::{ParserTree, Unaries, Underivable};
@@ -99,10 +99,46 @@ pub trait TransitionSystem: Serialize + DeserializeOwned + Send + Sync + 'static
     /// No walk over `n_tokens` words is longer.
     fn max_steps(&self, n_tokens: usize) -> usize;
 
+    /// How its states are merged in dynamic programming; nothing if they cannot be.
+    fn mergeable(&self) -> Option<&dyn Mergeable<Self::State>> {
+        None
+    }
+
     /// The action of this name.
     fn action(&self, name: &str) -> Option<ActionId> {
         (0..self.n_actions()).map(ActionId::new).find(|&action| self.name(action) == name)
     }
+}
+
+/// What an action does to the stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StackEffect {
+    /// Puts an item on it that is made of the front of the buffer alone.
+    Push,
+    /// Takes the topmost item off it, which becomes part of the item below or of the front of the buffer.
+    Pop,
+    /// Leaves its items where they are.
+    None,
+}
+
+/// For systems whose states may be merged in dynamic programming (Huang and Sagae 2010): what is built on top of a stack
+/// does not depend on what lies below, as far as scores and rules do not look there.
+///
+/// All derivations of a sentence are equally long, and actions have the effects of [`StackEffect`] and no others. Of the
+/// buffer only the first word may have dependents.
+pub trait Mergeable<T> {
+    /// Where the top of the stack is in the view. Further items are s0, s1 and so on.
+    fn top(&self) -> Place;
+
+    /// What an action does to the stack.
+    fn effect(&self, action: ActionId) -> StackEffect;
+
+    /// The topmost item and the buffer of `state`, on the stack of `below`.
+    fn over(&self, forest: &mut Forest, below: &T, state: &T) -> T;
+
+    /// A number for what the rules look at beside the words left. Where two states agree in it and the same push began
+    /// their topmost items, their legal actions are the same, and so are those of states that equal pushes make of them.
+    fn rules(&self, forest: &Forest, state: &T) -> u32;
 }
 
 /// A set of actions, as bits; made once per system and refilled.

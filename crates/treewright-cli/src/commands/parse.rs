@@ -21,7 +21,7 @@ use output::{Sink, Trees};
 use source::Interrupt;
 use treewright::Result;
 use treewright::decode::{Guarantee, Method};
-use treewright::model::{ScoredTree, Search};
+use treewright::model::{Parser, ScoredTree, Search};
 use treewright::parallel::{self, Event};
 use treewright::pipeline::{AnalyserWorker, KnownWords, Tagging, UnknownTags};
 use treewright::tree::TreeKind;
@@ -157,15 +157,27 @@ enum LinesArg {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum DecoderArg {
+    /// The best action at each step
     Greedy,
+    /// The best hypotheses at each step
     Beam,
+    /// A beam of merged states, which covers many more hypotheses (dynamic programming); for bottom-up-2n, arc-hybrid
+    /// and arc-eager
+    Dp,
 }
 
 /// A wider beam is a mistake: its time and memory grow with its width, its accuracy does not.
 const MAX_BEAM: i64 = 4096;
 
 impl ParseArgs {
-    fn search(&self, default: Search) -> Result<Search> {
+    /// How to search with this model.
+    fn search(&self, parser: &Parser) -> Result<Search> {
+        let search = self.asked_search(parser.default_search())?;
+        parser.check(search).map_err(|why| usage(format!("--decoder dp: {why} (--decoder beam)")))?;
+        Ok(search)
+    }
+
+    fn asked_search(&self, default: Search) -> Result<Search> {
         let k_best = usize::from(self.k_best);
         let width = match (self.decoder, self.beam) {
             (Some(DecoderArg::Greedy), _) if k_best > 1 => {
@@ -177,9 +189,22 @@ impl ParseArgs {
             }
             (_, Some(beam)) => usize::from(beam),
             // A model trained greedily has no beam of its own.
-            (Some(DecoderArg::Beam), None) => default.method.width().max(4),
+            (Some(DecoderArg::Beam | DecoderArg::Dp), None) => default.method.width().max(4),
             (None, None) => default.method.width(),
         };
+        let merges = match self.decoder {
+            Some(decoder) => decoder == DecoderArg::Dp,
+            None => matches!(default.method, Method::Dp { .. }),
+        };
+        if merges {
+            if self.prune_percentile.is_some() {
+                return Err(usage(
+                    "--prune-percentile has no effect with --decoder dp: leave one of them out",
+                ));
+            }
+            // Merged states stand for many parses each.
+            return Ok(Search { method: Method::Dp { width }, k_best });
+        }
         if k_best > width {
             let whose = match (self.beam, self.decoder) {
                 (None, None) => "the model's beam",
@@ -223,7 +248,7 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     let pipeline = models::open(model.as_deref())?;
     let analyser = pipeline.analyser(args.kind)?;
     let loading = started.elapsed().as_secs_f64();
-    let search = analyser.parser.as_ref().map(|parser| args.search(parser.default_search())).transpose()?;
+    let search = analyser.parser.as_ref().map(|parser| args.search(parser)).transpose()?;
     let jobs = args.jobs.map_or_else(jobs::cores, |jobs| jobs.threads(args.read.quiet));
     output::check(args, &pipeline, &analyser)?;
     let mut output = output::open(args, &analyser)?;

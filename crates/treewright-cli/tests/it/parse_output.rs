@@ -59,6 +59,28 @@ fn a_search_that_makes_no_sense_is_a_usage_error() {
     }
 }
 
+/// A beam of merged states parses where states can be merged, and finds more parses than it has states.
+#[test]
+fn merged_states_are_searched_or_refused() {
+    let message = refusal(2, &["parse", "--model", constituents(), "--decoder", "dp"], TEXT);
+    assert!(
+        ["cannot be merged", "bottom-up-2n", "--decoder beam"].iter().all(|part| message.contains(part)),
+        "{message}"
+    );
+    let flags = ["parse", "--model", dependencies(), "--decoder", "dp", "--beam", "2"];
+    let message = refusal(2, &[&flags[..], &["--prune-percentile", "50"]].concat(), TEXT);
+    assert!(message.contains("--prune-percentile has no effect"), "{message}");
+    let many = stdout(&[&flags[..], &["--k-best", "6"]].concat(), TEXT);
+    check_ranking(&comments(&many, "parse"), &comments(&many, "score"), &comments(&many, "probability"));
+    assert!(comments(&many, "parse").contains(&6.0), "{many}");
+    // A beam of one state is greedy.
+    let one = ["parse", "--model", dependencies(), "--decoder", "dp", "--beam", "1"];
+    assert_eq!(
+        stdout(&one, TEXT),
+        stdout(&["parse", "--model", dependencies(), "--decoder", "greedy"], TEXT)
+    );
+}
+
 /// The values of comments with this name.
 fn comments(text: &str, name: &str) -> Vec<f64> {
     let prefix = format!("# {name} = ");

@@ -3,14 +3,16 @@
 //! One file per decoder, and one arm in [`Method`].
 
 mod beam;
+mod dp_beam;
 #[cfg(test)]
 pub(crate) mod exhaustive;
 mod greedy;
 
 pub use beam::Beam;
+pub use dp_beam::DpBeam;
 pub use greedy::{Greedy, Step};
 
-use crate::config::Update;
+use crate::config::{DecoderKind, TrainConfig, Update};
 use crate::forest::Forest;
 use crate::ids::ActionId;
 use crate::score::Scorer;
@@ -76,6 +78,11 @@ pub trait Decoder<S: TransitionSystem>: Send {
         found: &mut dyn FnMut(Found<'_, S>) -> bool,
     ) -> Guarantee;
 
+    /// How many derivations of the last sentence the search compared to the end, where it merged states.
+    fn n_derivations(&self) -> Option<f64> {
+        None
+    }
+
     /// The best tree alone. A decoder that can do with fewer scores then does.
     fn best_tree(&mut self, system: &S, scorer: &mut dyn Scorer, sentence: &Sentence) -> Option<S::Tree> {
         let mut tree = None;
@@ -118,6 +125,11 @@ pub enum Method {
         /// winners had on the development set. 100 prunes nothing, nor does any number if the model has not seen gaps.
         percentile: usize,
     },
+    /// The best merged states at each step; only for some systems and scorers ([`Method::check`]).
+    Dp {
+        /// How many.
+        width: usize,
+    },
 }
 
 impl Method {
@@ -133,11 +145,30 @@ impl Method {
         }
     }
 
+    /// The search of these settings, without pruning by score gaps.
+    pub fn of(config: &TrainConfig) -> Self {
+        match config.decoder {
+            DecoderKind::Beam => Method::beam(config.beam),
+            DecoderKind::Dp => Method::Dp { width: config.beam },
+        }
+    }
+
     /// How many hypotheses it keeps.
     pub fn width(self) -> usize {
         match self {
             Method::Greedy => 1,
-            Method::Beam { width, .. } => width,
+            Method::Beam { width, .. } | Method::Dp { width } => width,
+        }
+    }
+
+    /// Can this system be searched by it, with these scores?
+    ///
+    /// # Errors
+    /// Why not, and what else to do.
+    pub fn check<S: TransitionSystem>(self, system: &S, scorer: &dyn Scorer) -> Result<(), String> {
+        match self {
+            Method::Greedy | Method::Beam { .. } => Ok(()),
+            Method::Dp { .. } => DpBeam::check(system, scorer),
         }
     }
 
@@ -148,6 +179,7 @@ impl Method {
             Method::Beam { width, percentile } => {
                 Box::new(Beam::new(width).with_max_gap(gaps.percentile(percentile)))
             }
+            Method::Dp { width } => Box::new(DpBeam::new(width)),
         }
     }
 }

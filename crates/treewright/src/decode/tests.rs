@@ -1,7 +1,9 @@
-//! Law 7 for every system: beam 1 is greedy, and an unpruned beam finds what exhaustive search finds.
+//! Law 7 for every system: beam 1 is greedy, and an unpruned beam finds what exhaustive search finds; so does a beam of
+//! merged states, where states can be merged.
 
 use super::exhaustive::Exhaustive;
-use super::{Beam, Decoder, Greedy, Guarantee};
+use super::{Beam, Decoder, DpBeam, Greedy, Guarantee, dp_beam};
+use crate::features::shipped;
 use crate::laws;
 use crate::registry::{Registered, SystemTag, SystemVisitor};
 use crate::score::{Rows, Scorer, SlotId, Views};
@@ -93,6 +95,8 @@ fn check<S: TransitionSystem>(system: &S, n: usize) {
         assert!(unpruned.windows(2).all(|pair| pair[0].1 >= pair[1].1), "best first");
         let scores = |parses: &[(S::Tree, f64)]| parses.iter().map(|parse| parse.1).collect::<Vec<_>>();
         assert_eq!(scores(&unpruned), scores(&exhaustive), "an unpruned beam is exact");
+        // These scores depend on everything, so nothing is merged.
+        assert_eq!(all(&mut DpBeam::new(4), system, noise, &sentence).0, narrow);
         // Where derivations are padded with IDLE, a narrower beam may be done earlier and pad less.
         assert!(has_idle || narrow[0].1 <= unpruned[0].1);
     }
@@ -131,6 +135,10 @@ impl SystemVisitor for Check {
         let system = S::from_trees(trees.iter(), &SystemOptions::default());
         for n in 1..=if S::TAG.info().kind == TreeKind::Dependencies { 3 } else { 2 } {
             check(&system, n);
+            if system.mergeable().is_some() {
+                let features = shipped(S::FEATURES).expect("the system's own features");
+                dp_beam::tests::check(&system, features.text(), n);
+            }
         }
     }
 }

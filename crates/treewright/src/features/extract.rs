@@ -15,6 +15,8 @@ pub(super) const MAX_VALUES: usize = 256;
 const BLOCK: usize = 8;
 /// This many nodes are remembered for each place, with their values.
 const REMEMBERED: usize = 32;
+/// More dependents than this are not told apart by their number.
+pub(super) const MAX_VALENCY: u32 = 6;
 /// Templates have at most this many atoms.
 pub(super) const MAX_PARTS: usize = 6;
 
@@ -509,7 +511,7 @@ impl Templates<'_> {
 }
 
 #[inline]
-fn child(n: &Node, edge: Edge) -> Option<NodeId> {
+pub(super) fn child(n: &Node, edge: Edge) -> Option<NodeId> {
     match (n.kind, edge) {
         (Kind::Constituent | Kind::Temporary, Edge::Only) if n.n_left == 1 => n.first,
         (Kind::Constituent | Kind::Temporary, Edge::Left) if n.n_left > 1 => n.first,
@@ -533,8 +535,8 @@ fn value(encoded: &Encoded, node: &Node, attribute: Attribute) -> u32 {
         },
         Attribute::Length => length_class(node.right.index() - node.left.index()),
         Attribute::Shape => encoded.shape(node.left.index(), node.right.index()),
-        Attribute::LeftValency => node.n_left.min(6) + 1,
-        Attribute::RightValency => node.n_right.min(6) + 1,
+        Attribute::LeftValency => node.n_left.min(MAX_VALENCY) + 1,
+        Attribute::RightValency => node.n_right.min(MAX_VALENCY) + 1,
         Attribute::LeftSet => label_set(node.left_relations),
         Attribute::RightSet => label_set(node.right_relations),
     }

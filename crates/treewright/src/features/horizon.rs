@@ -3,8 +3,10 @@
 
 use std::ops::{BitOr, BitOrAssign};
 
+use super::extract::{MAX_VALENCY, child};
 use super::template::{Atom, Attribute, Edge, NodePath, Spot, TemplateSet};
-use crate::forest::Place;
+use crate::forest::{Forest, Place};
+use crate::ids::NodeId;
 
 /// Attributes of a node, as a set. Words, tags and shapes follow from positions in the sentence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -73,6 +75,43 @@ pub struct Look {
     pub path: Vec<Edge>,
     /// What is looked at.
     pub attributes: Attributes,
+}
+
+/// What is looked at in a node, or in one below it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeLook {
+    /// The steps down.
+    pub path: Vec<Edge>,
+    /// What is looked at there.
+    pub attributes: Attributes,
+}
+
+impl NodeLook {
+    /// Hands over what is seen, as numbers: in two nodes with the same numbers templates see the same.
+    pub fn values(&self, forest: &Forest, node: NodeId, mut out: impl FnMut(u32)) {
+        let mut at = Some(forest.node(node));
+        for &edge in &self.path {
+            at = at.and_then(|node| child(node, edge)).map(|node| forest.node(node));
+        }
+        let Some(node) = at else { return out(0) };
+        out(1);
+        let mut seen = |attribute: Attributes, value: u32| {
+            if self.attributes.contains(attribute) {
+                out(value);
+            }
+        };
+        let (head, no_label) = (node.head.index() as u32, 1 << 31);
+        seen(Attributes::LABEL, node.label.map_or(no_label | head, |label| label.index() as u32));
+        seen(Attributes::HEAD, head);
+        seen(Attributes::LEFT, node.left.index() as u32);
+        seen(Attributes::RIGHT, node.right.index() as u32);
+        seen(Attributes::LEFT_VALENCY, node.n_left.min(MAX_VALENCY));
+        seen(Attributes::RIGHT_VALENCY, node.n_right.min(MAX_VALENCY));
+        for half in [0, 32] {
+            seen(Attributes::LEFT_RELATIONS, (node.left_relations >> half) as u32);
+            seen(Attributes::RIGHT_RELATIONS, (node.right_relations >> half) as u32);
+        }
+    }
 }
 
 /// What scores look at: two configurations that agree in this have the same scores.

@@ -9,5 +9,5 @@ mod template;
 pub use dependence::Dependence;
 pub use encode::{Encoded, Vocabulary};
 pub use extract::{Extractor, template_class};
-pub use horizon::{Attributes, Horizon, Look};
+pub use horizon::{Attributes, Horizon, Look, NodeLook};
 pub use template::{Edge, TemplateSet, shipped, shipped_names};

@@ -29,7 +29,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::config::TrainConfig;
-use crate::decode::ScoreGaps;
+use crate::decode::{Method, ScoreGaps};
 use crate::error::{Code, Error, Result};
 use crate::features::Vocabulary;
 use crate::map::{ByteRange, Bytes, WordSource};
@@ -79,6 +79,8 @@ pub(crate) trait AnyModel: Send + Sync {
     fn tables(&self) -> serde_json::Result<serde_json::Value>;
     fn parts(&self) -> &ModelParts;
     fn worker(&self) -> Box<dyn ParseSentence + Send>;
+    /// Can it be searched like this? If not, why.
+    fn check(&self, method: Method) -> Result<(), String>;
 
     fn config(&self) -> &TrainConfig {
         &self.parts().config
@@ -104,6 +106,10 @@ impl<S: Registered> AnyModel for TypedModel<S> {
 
     fn worker(&self) -> Box<dyn ParseSentence + Send> {
         Box::new(TypedWorker::new(self.clone()))
+    }
+
+    fn check(&self, method: Method) -> Result<(), String> {
+        method.check(&*self.system, &*self.parts.scorer.scorer())
     }
 }
 

@@ -89,11 +89,19 @@ impl Parser {
 
     /// The search the model was trained with.
     pub fn default_search(&self) -> Search {
-        let method = match Method::beam(self.model.0.config().beam) {
+        let method = match Method::of(self.model.0.config()) {
             Method::Beam { width, .. } => Method::Beam { width, percentile: Method::PERCENTILE },
             method => method,
         };
         Search { method, k_best: 1 }
+    }
+
+    /// Can the model be searched like this?
+    ///
+    /// # Errors
+    /// Why not, and what else to do.
+    pub fn check(&self, search: Search) -> Result<(), String> {
+        self.model.0.check(search.method)
     }
 
     /// A worker with scratch memory of its own, for one thread.
@@ -119,6 +127,11 @@ impl Worker {
         self.inner.parse_best(sentence, Search { k_best: 1, ..self.search })
     }
 
+    /// How many derivations of the last sentence the search compared to the end, where it merged states.
+    pub fn n_derivations(&self) -> Option<f64> {
+        self.inner.n_derivations()
+    }
+
     /// Up to `k_best` trees, best first.
     pub fn parse_k_best(&mut self, sentence: &Sentence) -> Vec<ScoredTree> {
         self.inner.parse(sentence, self.search)
@@ -128,6 +141,9 @@ impl Worker {
 /// One dynamic call per sentence hides the system's type.
 pub(crate) trait ParseSentence {
     fn parse(&mut self, sentence: &Sentence, search: Search) -> Vec<ScoredTree>;
+
+    /// How many derivations of the last sentence were compared to the end, where states were merged.
+    fn n_derivations(&self) -> Option<f64>;
 
     /// The first of these, without its score: a little less work.
     fn parse_best(&mut self, sentence: &Sentence, search: Search) -> Option<Tree>;
@@ -183,6 +199,10 @@ impl<S: Registered> ParseSentence for TypedWorker<S> {
         });
         trees.iter_mut().for_each(|tree| tree.guarantee = guarantee);
         trees
+    }
+
+    fn n_derivations(&self) -> Option<f64> {
+        self.decoder.as_ref().and_then(|(_, decoder)| decoder.n_derivations())
     }
 
     fn parse_best(&mut self, sentence: &Sentence, search: Search) -> Option<Tree> {

@@ -15,10 +15,10 @@ use super::actions::actions;
 use super::dependency::{
     ArcRules, ArcSystem, Configuration, Gold, LeftRelation, Reachable, Relations, RightRelation, SHIFT, word,
 };
-use crate::forest::{Forest, Kind};
+use crate::forest::{Forest, Kind, Node};
 use crate::ids::ActionId;
 use crate::oracle::Oracle;
-use crate::system::{ActionSet, TransitionSystem};
+use crate::system::{ActionSet, StackEffect, TransitionSystem};
 use crate::tree::DependencyTree;
 use crate::tree::Underivable;
 
@@ -138,6 +138,22 @@ impl ArcRules for Action {
     /// Every word is pushed once and popped once.
     fn max_steps(n_tokens: usize) -> usize {
         2 * n_tokens
+    }
+
+    fn effect(self) -> Option<StackEffect> {
+        Some(match self {
+            Action::Shift | Action::Right(_) => StackEffect::Push,
+            Action::Reduce | Action::Left(_) => StackEffect::Pop,
+        })
+    }
+
+    fn own_over(top: &Node, below: Own) -> Own {
+        Own { n_headless: below.n_headless + u32::from(top.label.is_none()) }
+    }
+
+    /// With a single root, whether one item has no head, or several.
+    fn own_rules(system: &ArcEager, own: Own) -> u32 {
+        if system.single_root { own.n_headless.min(2) } else { 0 }
     }
 }
 

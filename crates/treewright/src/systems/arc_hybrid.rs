@@ -15,7 +15,7 @@ use super::dependency::{
 use crate::forest::{Forest, Kind};
 use crate::ids::ActionId;
 use crate::oracle::Oracle;
-use crate::system::{ActionSet, TransitionSystem};
+use crate::system::{ActionSet, StackEffect, TransitionSystem};
 use crate::tree::DependencyTree;
 use crate::tree::Underivable;
 
@@ -91,6 +91,13 @@ impl ArcRules for Action {
     /// Every word is shifted once and attached once.
     fn max_steps(n_tokens: usize) -> usize {
         2 * n_tokens
+    }
+
+    fn effect(self) -> Option<StackEffect> {
+        Some(match self {
+            Action::Shift => StackEffect::Push,
+            Action::Left(_) | Action::Right(_) => StackEffect::Pop,
+        })
     }
 }
 

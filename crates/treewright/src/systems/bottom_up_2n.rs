@@ -15,10 +15,10 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::forest::{Forest, View};
+use crate::forest::{Forest, Place, View};
 use crate::ids::{ActionId, CellId, LabelId, NodeId, StepId, TokenIdx};
 use crate::sentence::Sentence;
-use crate::system::{ActionSet, SystemOptions, TransitionSystem};
+use crate::system::{ActionSet, Mergeable, StackEffect, SystemOptions, TransitionSystem};
 use crate::systems::actions::{Actions, Argument, Text, actions, from_tables, places};
 use crate::systems::binary::{SymbolSets, Symbols, continuous, is_solid, stacked, unary, view};
 use crate::systems::labels::after;
@@ -283,6 +283,39 @@ impl TransitionSystem for BottomUp2n {
     /// n shifts, n - 1 reductions and Fin.
     fn max_steps(&self, n_tokens: usize) -> usize {
         2 * n_tokens
+    }
+
+    fn mergeable(&self) -> Option<&dyn Mergeable<State>> {
+        Some(self)
+    }
+}
+
+impl Mergeable<State> for BottomUp2n {
+    fn top(&self) -> Place {
+        Place::Deque(0)
+    }
+
+    fn effect(&self, action: ActionId) -> StackEffect {
+        match self.actions().get(action) {
+            Action::Shift | Action::ShiftUnary(_) => StackEffect::Push,
+            Action::Finish => StackEffect::None,
+            Action::Left(_) | Action::Right(_) | Action::LeftUnary(_) | Action::RightUnary(_) => {
+                StackEffect::Pop
+            }
+        }
+    }
+
+    fn over(&self, forest: &mut Forest, below: &State, state: &State) -> State {
+        State { rest: stacked(forest, below.top, below.rest), ..*state }
+    }
+
+    /// How many items there are, and whether the topmost two are temporaries: a reduction must not make a temporary on top
+    /// of another when no word is left.
+    fn rules(&self, forest: &Forest, state: &State) -> u32 {
+        let s0 = state.rest.map(|rest| forest.cell(rest).node);
+        let is_temporary = |node: Option<NodeId>| u32::from(node.is_some_and(|node| !is_solid(forest, node)));
+        let n_items = forest.depth(state.rest) + u32::from(state.top.is_some());
+        n_items.min(2) << 2 | is_temporary(s0) << 1 | is_temporary(state.top)
     }
 }
 

@@ -11,10 +11,10 @@ use std::marker::PhantomData;
 
 use serde::{Deserialize, Serialize};
 
-use crate::forest::{Forest, View};
+use crate::forest::{Forest, Node, Place, View};
 use crate::ids::{ActionId, NodeId};
 use crate::sentence::{Sentence, Str};
-use crate::system::{ActionSet, SystemOptions, TransitionSystem};
+use crate::system::{ActionSet, Mergeable, StackEffect, SystemOptions, TransitionSystem};
 use crate::systems::actions::{Actions, Kinds, Named, Text, from_tables};
 use crate::tree::DependencyTree;
 use crate::tree::Underivable;
@@ -81,6 +81,21 @@ pub trait ArcRules: Kinds + Named<ArcSystem<Self>> + Debug + Eq + Send + Sync + 
 
     /// No walk over `n_tokens` words is longer.
     fn max_steps(n_tokens: usize) -> usize;
+
+    /// What an action does to the stack, in systems whose states can be merged.
+    fn effect(self) -> Option<StackEffect> {
+        None
+    }
+
+    /// What a configuration holds beside stack and buffer when its topmost item lies on another stack.
+    fn own_over(_top: &Node, _below: Self::Own) -> Self::Own {
+        Self::Own::default()
+    }
+
+    /// What else the rules look at, beside the number of items on the stack: below 4.
+    fn own_rules(_system: &ArcSystem<Self>, _own: Self::Own) -> u32 {
+        0
+    }
 }
 
 impl<R: ArcRules> ArcSystem<R> {
@@ -158,6 +173,38 @@ impl<R: ArcRules> TransitionSystem for ArcSystem<R> {
 
     fn max_steps(&self, n_tokens: usize) -> usize {
         R::max_steps(n_tokens)
+    }
+
+    fn mergeable(&self) -> Option<&dyn Mergeable<Configuration<R::Own>>> {
+        self.actions().get(SHIFT).effect().map(|_| self as _)
+    }
+}
+
+impl<R: ArcRules> Mergeable<Configuration<R::Own>> for ArcSystem<R> {
+    fn top(&self) -> Place {
+        Place::Stack(0)
+    }
+
+    fn effect(&self, action: ActionId) -> StackEffect {
+        self.actions().get(action).effect().expect("asked only where states can be merged")
+    }
+
+    fn over(
+        &self,
+        forest: &mut Forest,
+        below: &Configuration<R::Own>,
+        state: &Configuration<R::Own>,
+    ) -> Configuration<R::Own> {
+        let top = state.s0(forest).expect("what is put on another stack is there");
+        let own = R::own_over(forest.node(top), below.own);
+        let mut over = *state;
+        (over.stack, over.own) = (below.stack, own);
+        over.push(forest, top);
+        over
+    }
+
+    fn rules(&self, forest: &Forest, state: &Configuration<R::Own>) -> u32 {
+        forest.depth(state.stack).min(2) << 2 | R::own_rules(self, state.own)
     }
 }
 

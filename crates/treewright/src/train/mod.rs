@@ -189,6 +189,7 @@ pub fn train_on(
     let vocabulary = Arc::new(vocabulary);
     let shared = Shared { vocabulary: vocabulary.clone(), n_actions };
     let mut learner = <dyn ScorerKind>::named(&config.scorer)?.learner(config, shared)?;
+    task.check(Method::of(config), &*learner)?;
     let fingerprint = examples::fingerprint(config, &examples);
     let (mut reports, mut best) = (Vec::new(), None::<(f64, Model)>);
     if let Some(checkpoint) = resume {
@@ -259,6 +260,11 @@ struct Epoch<'a> {
 trait AnyTask {
     /// Learns from the examples once; gives the number of mistakes, and of chances to make one.
     fn epoch(&mut self, epoch: Epoch<'_>) -> Result<(u64, u64)>;
+    /// Can the search be done with what is learnt?
+    ///
+    /// # Errors
+    /// Why not.
+    fn check(&self, method: Method, learner: &dyn Learner) -> Result<()>;
     /// A model with what was learnt.
     fn model(&self, parts: ModelParts) -> Model;
 }
@@ -275,6 +281,10 @@ impl<S: Registered> AnyTask for Task<S> {
             return local::epoch(self, epoch);
         }
         Ok(global::epoch(self, epoch))
+    }
+
+    fn check(&self, method: Method, learner: &dyn Learner) -> Result<()> {
+        method.check(&*self.system, learner).map_err(|why| Error::new(Code::BadTraining, why))
     }
 
     fn model(&self, parts: ModelParts) -> Model {
@@ -309,7 +319,7 @@ impl SystemVisitor for Prepare<'_> {
         let examples::Prepared { system, examples, gold, underivable } =
             examples::prepare::<S>(config, data.train, &preparer)?;
         let n_actions = system.n_actions();
-        let decoder = Method::beam(config.beam).decoder::<S>(&ScoreGaps::default());
+        let decoder = Method::of(config).decoder::<S>(&ScoreGaps::default());
         Ok(Start {
             task: Box::new(Task { system: Arc::new(system), gold, decoder }),
             examples,
@@ -342,7 +352,7 @@ pub fn check_dev(kind: TreeKind, dev: &[Entry]) -> Result<()> {
 /// the beam. Counts are added up in the order of sentences, so the number of threads does not show.
 fn score_dev(model: &Model, dev: &[Entry]) -> Result<(Option<f64>, Option<f64>, ScoreGaps)> {
     let config = model.0.config();
-    let method = Method::beam(config.beam);
+    let method = Method::of(config);
     let worker = || {
         let mut worker = model.0.worker();
         let search = Search { method, k_best: 1 };
@@ -354,7 +364,7 @@ fn score_dev(model: &Model, dev: &[Entry]) -> Result<(Option<f64>, Option<f64>, 
         trees.push(parse.map(|parse| parse.tree));
     }
     let (all, disc) = score_trees(dev, &trees);
-    let has_rivals = method.width() > 1;
+    let has_rivals = matches!(method, Method::Beam { .. });
     Ok((all, disc, if has_rivals { ScoreGaps::of(gaps) } else { ScoreGaps::default() }))
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use treewright::config::{TrainConfig, Update};
+use treewright::config::{DecoderKind, TrainConfig, Update};
 use treewright::registry::OracleKind;
 use treewright::registry::SystemTag;
 use treewright::train::{Choice, Recipe, TextPart};
@@ -118,6 +118,11 @@ pub struct TrainArgs {
     #[arg(long, value_name = "SET|FILE")]
     pub features: Option<String>,
 
+    /// Which search finds the derivations to learn from, and parses later: a beam, or a beam of merged states (dynamic
+    /// programming; bottom-up-2n, arc-hybrid and arc-eager) [default: beam]
+    #[arg(long, value_enum)]
+    pub decoder: Option<DecoderArg>,
+
     /// Items in the beam [default: 4]; 1 trains step by step, unless --update says otherwise
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub beam: Option<usize>,
@@ -189,7 +194,7 @@ pub struct TrainArgs {
 }
 
 /// The flags that do nothing where no parser is trained.
-const OF_THE_PARSER: [&str; 20] = [
+const OF_THE_PARSER: [&str; 21] = [
     "recipe",
     "system",
     "config",
@@ -198,6 +203,7 @@ const OF_THE_PARSER: [&str; 20] = [
     "jackknife_only",
     "oracle",
     "features",
+    "decoder",
     "beam",
     "update",
     "epochs",
@@ -211,6 +217,12 @@ const OF_THE_PARSER: [&str; 20] = [
     "several_roots",
     "note",
 ];
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum DecoderArg {
+    Beam,
+    Dp,
+}
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum UpdateArg {
@@ -281,6 +293,12 @@ impl TrainArgs {
         }
         if self.several_roots {
             config.single_root = false;
+        }
+        if let Some(decoder) = self.decoder {
+            config.decoder = match decoder {
+                DecoderArg::Beam => DecoderKind::Beam,
+                DecoderArg::Dp => DecoderKind::Dp,
+            };
         }
         if let Some(update) = self.update {
             config.update = match update {
