@@ -21,6 +21,14 @@ const MAX_PAST: usize = 4;
 /// No node is there.
 const NOTHING: u32 = 0;
 
+/// A part of a signature, by its place.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    OfState(usize),
+    OfContext(usize),
+}
+
 /// Makes the signatures of states for one scorer.
 #[derive(Clone, Debug)]
 pub(super) struct Signer {
@@ -37,6 +45,9 @@ pub(super) struct Signer {
     n_numbers: u32,
     /// The number of each node for each set, 0 if it is not known yet.
     known: Vec<u32>,
+    /// For tests: a part of signatures that is left out.
+    #[cfg(test)]
+    pub(super) left_out: Option<Part>,
 }
 
 impl Signer {
@@ -95,6 +106,8 @@ impl Signer {
             trie: FxHashMap::default(),
             n_numbers: 0,
             known: Vec::new(),
+            #[cfg(test)]
+            left_out: None,
         })
     }
 
@@ -124,6 +137,10 @@ impl Signer {
             self.number(forest, forest.peek(view, self.top), self.levels[0]),
         ]);
         past(forest, view, &mut signature[5..5 + self.horizon.n_past()]);
+        #[cfg(test)]
+        if let Some(Part::OfState(part)) = self.left_out {
+            signature[part] = 0;
+        }
         signature
     }
 
@@ -139,6 +156,10 @@ impl Signer {
         }
         let n_past = self.horizon.n_past().saturating_sub(1);
         past(forest, view, &mut signature[3 + n_below..][..n_past]);
+        #[cfg(test)]
+        if let Some(Part::OfContext(part)) = self.left_out {
+            signature[part] = 0;
+        }
         signature
     }
 

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use super::signature::Part;
 use super::*;
 use crate::decode::exhaustive::Exhaustive;
 use crate::decode::{Greedy, Method};
@@ -185,6 +186,82 @@ fn merged_search_is_exact_for_dependencies() {
             check(&ArcEager::with_labels([], single_root), set, 5);
         }
     }
+}
+
+/// The best score, and how many derivations are covered.
+fn best_and_count<S: TransitionSystem>(
+    dp: &mut DpBeam<S>,
+    system: &S,
+    scorer: &mut dyn Scorer,
+    n: usize,
+) -> (f64, Option<f64>) {
+    let mut best = 0.0;
+    dp.decode(system, scorer, &sentence(n), &mut |found| {
+        best = found.score;
+        false
+    });
+    (best, dp.n_derivations())
+}
+
+/// The parts of signatures without which some search goes wrong.
+fn needed_parts<S: TransitionSystem>(system: &S, sets: &[&str], n: usize) -> Vec<Part> {
+    let mergeable = system.mergeable().expect("states can be merged");
+    let mut needed = Vec::new();
+    for part in (0..12).flat_map(|part| [Part::OfState(part), Part::OfContext(part)]) {
+        let goes_wrong = |set: &&str| {
+            let templates = TemplateSet::parse(set).expect("templates");
+            (0..6).any(|seed| {
+                let scorer = &mut RandomWeights::new(&templates, system.n_actions(), seed, 1000);
+                let mut whole = DpBeam::<S>::new(1 << 20);
+                let expected = best_and_count(&mut whole, system, scorer, n);
+                let mut dp = DpBeam::<S>::new(1 << 20);
+                assert!(dp.set_signer(scorer.horizon(), mergeable));
+                dp.signer().left_out = Some(part);
+                // Without a part, states are merged that have different rules: the actions of one may be illegal in another.
+                let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                    best_and_count(&mut dp, system, scorer, n)
+                }));
+                found.map_or(true, |found| found != expected)
+            })
+        };
+        if sets.iter().any(goes_wrong) {
+            needed.push(part);
+        }
+    }
+    needed
+}
+
+/// The others follow from these: all states of a step have done equally many actions, so where the buffer begins follows
+/// from where the topmost item began.
+#[test]
+fn every_part_of_a_signature_is_needed() {
+    use Part::{OfContext, OfState};
+    let check = |needed: &[Part], expected: &[Part]| {
+        let missing: Vec<&Part> = expected.iter().filter(|part| !needed.contains(part)).collect();
+        assert!(missing.is_empty(), "search without {missing:?} goes wrong nowhere");
+    };
+    // Of a state: the push that began its topmost item, the front of the buffer, that item, and the newest actions. Of what a
+    // push sees: rules, the front of the buffer, and the items of the stack.
+    let sets = [text("zhang-clark"), text("simplified"), "b0.w a0+a1+a2".to_owned()];
+    let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+    let expected = [OfState(0), OfState(4), OfState(5), OfState(6), OfContext(1), OfContext(3), OfContext(4)];
+    check(&needed_parts(&small_2n(), &sets, 4), &expected);
+    let sets = ["s0.sl+b0.vl+s0.r.w+s1.w+s2.w+s0.w", "b0.w a0+a1+a2", "s0.w"];
+    let hybrid = ArcHybrid::with_labels(["a".into(), "b".into()], true);
+    let expected = [OfState(0), OfState(3), OfState(4), OfState(5), OfContext(2), OfContext(3)];
+    check(&needed_parts(&hybrid, &sets, 4), &expected);
+    let eager = ArcEager::with_labels([], true);
+    let expected = [
+        OfState(0),
+        OfState(3),
+        OfState(4),
+        OfState(6),
+        OfContext(1),
+        OfContext(2),
+        OfContext(3),
+        OfContext(4),
+    ];
+    check(&needed_parts(&eager, &sets, 5), &expected);
 }
 
 #[test]
