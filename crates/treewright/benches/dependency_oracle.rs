@@ -113,7 +113,7 @@ fn measure<S: TransitionSystem<Tree = DependencyTree>, O: Oracle<S>>(
 
 fn main() {
     measure::<arc_hybrid::ArcHybrid, arc_hybrid::DynamicOracle>("arc-hybrid", projective_tree);
-    measure::<arc_hybrid_swap::ArcHybridSwap, arc_hybrid_swap::StaticDynamicOracle>(
+    measure::<arc_hybrid_swap::ArcHybridSwap, arc_hybrid::DynamicOracle>(
         "arc-hybrid-swap",
         almost_projective_tree,
     );

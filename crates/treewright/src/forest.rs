@@ -233,7 +233,7 @@ impl Forest {
     }
 
     /// Appends a constituent over `children`, which are in the order the system gives them. Its yield runs from the
-    /// least left to the greatest right.
+    /// first word of any child to the last.
     pub fn push_constituent(
         &mut self,
         kind: Kind,
@@ -241,21 +241,26 @@ impl Forest {
         head: TokenIdx,
         children: &[NodeId],
     ) -> NodeId {
-        let (first, last) = (children[0], children[children.len() - 1]);
-        let left = children.iter().map(|&c| self.node(c).left).min().expect("a constituent has children");
-        let right = children.iter().map(|&c| self.node(c).right).max().expect("a constituent has children");
-        let start = self.children.len() as u32;
+        let start = self.children.len();
         self.children.extend_from_slice(children);
+        self.push_parent(start, kind, label, head)
+    }
+
+    /// Appends a constituent over the children from `start` on.
+    fn push_parent(&mut self, start: usize, kind: Kind, label: LabelId, head: TokenIdx) -> NodeId {
+        let children = &self.children[start..];
+        let left = children.iter().map(|&child| self.node(child).left).min();
+        let right = children.iter().map(|&child| self.node(child).right).max();
         self.push_node(Node {
             kind,
             label: Some(label),
             head,
-            left,
-            right,
-            first: Some(first),
-            last: Some(last),
+            left: left.expect("a constituent has children"),
+            right: right.expect("a constituent has children"),
+            first: children.first().copied(),
+            last: children.last().copied(),
             n_left: children.len() as u32,
-            children: start,
+            children: start as u32,
             ..Node::BARE
         })
     }
@@ -278,20 +283,8 @@ impl Forest {
         }
         self.children.extend(first);
         self.children[start..].reverse();
-        let (first, last) = (self.children[start], self.children[self.children.len() - 1]);
-        let Node { head, left, .. } = *self.node(first);
-        self.push_node(Node {
-            kind: Kind::Constituent,
-            label: Some(label),
-            head,
-            left,
-            right: self.node(last).right,
-            first: Some(first),
-            last: Some(last),
-            n_left: (self.children.len() - start) as u32,
-            children: start as u32,
-            ..Node::BARE
-        })
+        let head = self.node(self.children[start]).head;
+        self.push_parent(start, Kind::Constituent, label, head)
     }
 
     /// Appends an opening of a constituent that starts at `left`.

@@ -17,34 +17,23 @@ use crate::tree::{BinaryTree, ConstituentTree, DependencyTree, ParserTree};
 /// The laws of a system as tests of the module that calls it: `laws::suite!(Fixture)`, or `laws::suite!(Fixture, exact)`
 /// for a system with an exact dynamic oracle.
 macro_rules! suite {
+    ($($name:ident => $law:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            $law();
+        }
+    )*};
     ($fixture:ty) => {
-        #[test]
-        fn actions_and_names_are_one_to_one_and_survive_serde() {
-            $crate::laws::tables_are_sound::<$fixture>();
-        }
-
-        #[test]
-        fn law_1_derivations_rebuild_their_trees() {
-            $crate::laws::derivations_rebuild::<$fixture>();
-        }
-
-        #[test]
-        fn laws_2_to_5_walks_end_in_time_and_in_trees() {
-            $crate::laws::walks_end_in_trees::<$fixture>();
-        }
-
-        #[test]
-        fn law_6_optimal_walks_give_gold() {
-            $crate::laws::optimal_walks_give_gold::<$fixture>();
+        $crate::laws::suite! {
+            actions_and_names_are_one_to_one_and_survive_serde => $crate::laws::tables_are_sound::<$fixture>;
+            law_1_derivations_rebuild_their_trees => $crate::laws::derivations_rebuild::<$fixture>;
+            laws_2_to_5_walks_end_in_time_and_in_trees => $crate::laws::walks_end_in_trees::<$fixture>;
+            law_6_optimal_walks_give_gold => $crate::laws::optimal_walks_give_gold::<$fixture>;
         }
     };
     ($fixture:ty, exact) => {
         $crate::laws::suite!($fixture);
-
-        #[test]
-        fn law_6_the_oracle_is_exact() {
-            <$fixture as $crate::laws::Exact>::check();
-        }
+        $crate::laws::suite! { law_6_the_oracle_is_exact => <$fixture as $crate::laws::Exact>::check; }
     };
 }
 
@@ -357,7 +346,7 @@ pub fn key(forest: &Forest, view: &View) -> Vec<u32> {
         todo.push(None);
     }
     todo.push(view.deque_top);
-    // Children are written behind their parent's mark, so the number sequence can be read back in one way only.
+    // Children are written after their parent's numbers, so that no two configurations have the same sequence.
     todo.reverse();
     while let Some(item) = todo.pop() {
         let Some(node) = item else {
@@ -430,7 +419,7 @@ impl<'a, S: TransitionSystem> Exhaustive<'a, S> {
 
 /// Law 6, second half: in every state that `visit` lets in, the oracle's loss is the exhaustive one, the loss after
 /// each legal action too, and the optimal actions are exactly those of cost 0, all within what the oracle's `restrict`
-/// leaves. A state that is met again by another walk has its loss checked again, for oracles that keep books. Returns
+/// leaves. A state that is met again by another walk has its loss checked again, for oracles that keep a record of the walk. Returns
 /// how many states were checked.
 #[track_caller]
 pub fn oracle_is_exact<S: TransitionSystem, O: Oracle<S> + Clone>(
@@ -449,7 +438,7 @@ pub fn oracle_is_exact<S: TransitionSystem, O: Oracle<S> + Clone>(
     let mut seen = FxHashSet::default();
     let mut oracles = vec![oracle.clone()];
     let mut checked = 0;
-    // The oracle at each depth of the walk, so that those who keep books see every step.
+    // The oracle at each depth of the walk, so that those that keep a record see every step.
     let mut trail: Vec<S::State> = Vec::new();
     every_walk_within(system, n, &restrict, |forest, state, walk| {
         oracles.truncate(walk.len().max(1));

@@ -31,6 +31,7 @@ pub(crate) mod laws;
 pub mod lemma;
 mod map;
 pub mod model;
+mod names;
 pub mod oracle;
 pub mod parallel;
 pub mod pipeline;

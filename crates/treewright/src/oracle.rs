@@ -9,7 +9,7 @@ use crate::tree::Underivable;
 ///
 /// The **loss** of a configuration is the smallest loss of any finished parse reachable from it; an action's **cost**
 /// is how much it raises the loss. Callers follow one walk: they call `advance` for every action they take, so an
-/// oracle may keep books; to branch, clone the oracle.
+/// oracle may keep a record of it; to branch, clone the oracle.
 pub trait Oracle<S: TransitionSystem>: CloneOracle<S> + Send {
     /// The oracle for one gold tree.
     ///
@@ -36,7 +36,8 @@ pub trait Oracle<S: TransitionSystem>: CloneOracle<S> + Send {
         oracle.loss(system, forest, &after)
     }
 
-    /// The legal actions of least cost (cost 0, for an exact oracle), into `out`, which is cleared first.
+    /// The best legal actions, into `out`, which is cleared first: for an exact oracle those of cost 0. Oracles with a
+    /// cheaper way than to look at every action override this.
     fn optimal(
         &mut self,
         system: &S,
@@ -44,12 +45,20 @@ pub trait Oracle<S: TransitionSystem>: CloneOracle<S> + Send {
         state: &S::State,
         legal: &ActionSet,
         out: &mut ActionSet,
-    );
+    ) {
+        out.reset(system.n_actions());
+        let loss = self.loss(system, forest, state);
+        for action in legal.iter() {
+            if self.loss_after(system, forest, state, action) == loss {
+                out.insert(action);
+            }
+        }
+    }
 
-    /// Takes out of `legal` what can be neither right nor followed in training in this state (SWAP: only when due, and
-    /// then alone). Trainers and the `oracle` command call it after `legal` and before `optimal`; parsing never does,
-    /// so a trainer must still learn that what it takes out is wrong. What it
-    /// takes out depends on the gold tree and the state, never on the walk.
+    /// Removes from `legal` the actions that training must neither prefer nor follow in this state (SWAP: allowed only
+    /// when it is due, and then alone). Trainers and the `oracle` command call it after `legal` and before `optimal`.
+    /// Parsing never does, so a trainer must still learn that the removed actions are wrong. What is removed depends on
+    /// the gold tree and the state, never on the walk.
     fn restrict(&self, _system: &S, _forest: &Forest, _state: &S::State, _legal: &mut ActionSet) {}
 
     /// Tells the oracle that `action` is taken in `state`.
@@ -73,8 +82,9 @@ impl<S: TransitionSystem, O: Oracle<S> + Clone + 'static> CloneOracle<S> for O {
     }
 }
 
-/// The actions of least loss among those offered.
+/// The legal actions of least loss among those offered.
 pub(crate) struct Cheapest<'a> {
+    legal: &'a ActionSet,
     out: &'a mut ActionSet,
     n_actions: usize,
     loss: u32,
@@ -82,9 +92,9 @@ pub(crate) struct Cheapest<'a> {
 
 impl<'a> Cheapest<'a> {
     /// Nothing offered yet.
-    pub(crate) fn new(out: &'a mut ActionSet, n_actions: usize) -> Self {
+    pub(crate) fn new(legal: &'a ActionSet, out: &'a mut ActionSet, n_actions: usize) -> Self {
         out.reset(n_actions);
-        Cheapest { out, n_actions, loss: u32::MAX }
+        Cheapest { legal, out, n_actions, loss: u32::MAX }
     }
 
     /// The least loss so far.
@@ -92,8 +102,12 @@ impl<'a> Cheapest<'a> {
         self.loss
     }
 
-    /// Offers an action that leads to this loss.
-    pub(crate) fn offer(&mut self, action: ActionId, loss: u32) {
+    /// Offers an action, which leads to this loss if it is legal.
+    pub(crate) fn offer(&mut self, action: ActionId, loss: impl FnOnce() -> u32) {
+        if !self.legal.contains(action) {
+            return;
+        }
+        let loss = loss();
         if loss < self.loss {
             self.loss = loss;
             self.out.reset(self.n_actions);

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::names::by_name;
 use crate::oracle::{Oracle, StaticOracle};
 use crate::system::TransitionSystem;
 use crate::systems;
@@ -12,17 +13,11 @@ use crate::treebank::Format;
 pub trait Registered: TransitionSystem {
     /// Its entry.
     const TAG: SystemTag;
-    /// The name of the feature templates it is scored by unless others are asked for.
-    const FEATURES: &'static str;
-    /// Can it build crossing arcs, or discontinuous constituents?
-    const IS_CROSSING: bool;
-    /// Is there an exact dynamic oracle? If not, `Dynamic` is the static one.
-    const HAS_DYNAMIC: bool;
-    /// Is there an oracle with the loss as its paper prints it? If not, `Paper` is the static one.
-    const HAS_PAPER: bool;
-    /// The exact dynamic oracle.
+    /// What it is like.
+    const INFO: SystemInfo;
+    /// The exact dynamic oracle; the static one, if there is none.
     type Dynamic: Oracle<Self> + Clone + 'static;
-    /// The dynamic oracle as printed, where the printed loss is not exact.
+    /// The dynamic oracle as printed, where the printed loss is not exact; the static one, if there is none.
     type Paper: Oracle<Self> + Clone + 'static;
 }
 
@@ -49,22 +44,11 @@ pub struct SystemInfo {
     pub has_dynamic_oracle: bool,
     /// Is there an oracle with the loss as its paper prints it?
     pub has_paper_oracle: bool,
-    /// The name of the feature templates it is scored by unless others are asked for.
+    /// The name of its default feature templates.
     pub features: &'static str,
 }
 
 impl SystemInfo {
-    fn of<S: Registered>() -> Self {
-        SystemInfo {
-            kind: S::Tree::KIND,
-            is_crossing: S::IS_CROSSING,
-            is_binary: S::Tree::IS_BINARY,
-            has_dynamic_oracle: S::HAS_DYNAMIC,
-            has_paper_oracle: S::HAS_PAPER,
-            features: S::FEATURES,
-        }
-    }
-
     /// Does it build projective dependencies only?
     pub fn is_projective(&self) -> bool {
         self.kind == TreeKind::Dependencies && !self.is_crossing
@@ -87,7 +71,7 @@ impl SystemInfo {
         }
     }
 
-    /// The format that its trees are written in unless another is asked for.
+    /// The default format of its trees.
     pub fn format(&self) -> Format {
         match (self.kind, self.is_crossing) {
             (TreeKind::Dependencies, _) => Format::Conllu,
@@ -124,29 +108,29 @@ macro_rules! systems {
 
             /// What the system is like.
             pub fn info(self) -> SystemInfo {
-                match self { $(SystemTag::$tag => SystemInfo::of::<$system>(),)* }
+                match self { $(SystemTag::$tag => <$system>::INFO,)* }
             }
         }
 
         $(impl Registered for $system {
             const TAG: SystemTag = SystemTag::$tag;
-            const FEATURES: &'static str = $features;
-            const IS_CROSSING: bool = $crossing;
-            const HAS_DYNAMIC: bool = given!($($dynamic)?);
-            const HAS_PAPER: bool = given!($($paper)?);
+            const INFO: SystemInfo = SystemInfo {
+                kind: <$system as TransitionSystem>::Tree::KIND,
+                is_binary: <$system as TransitionSystem>::Tree::IS_BINARY,
+                is_crossing: $crossing,
+                has_dynamic_oracle: is_given(&[$(stringify!($dynamic))?]),
+                has_paper_oracle: is_given(&[$(stringify!($paper))?]),
+                features: $features,
+            };
             type Dynamic = oracle_or_static!($($dynamic)?);
             type Paper = oracle_or_static!($($paper)?);
         })*
     };
 }
 
-macro_rules! given {
-    () => {
-        false
-    };
-    ($oracle:ty) => {
-        true
-    };
+/// Does the entry of a system name such an oracle?
+const fn is_given(oracle: &[&str]) -> bool {
+    !oracle.is_empty()
 }
 
 macro_rules! oracle_or_static {
@@ -178,12 +162,12 @@ systems! {
     SrSwap = "sr-swap" => systems::sr_swap::SrSwap, features "spans", crossing true;
     /// Constituents, discontinuous: SR-SWAP with compound swaps.
     SrCswap = "sr-cswap" => systems::sr_cswap::SrCswap, features "spans", crossing true;
-    /// Dependencies, projective: a word's left dependents hang from the buffer, its right ones from the stack.
+    /// Dependencies, projective: a word gets its left dependents in the buffer and its right ones on the stack.
     ArcHybrid = "arc-hybrid" => systems::arc_hybrid::ArcHybrid, features "dependency", crossing false,
         dynamic systems::arc_hybrid::DynamicOracle;
     /// Dependencies: arc-hybrid and SWAP, which reorders words. The dynamic oracle is static for SWAP.
     ArcHybridSwap = "arc-hybrid-swap" => systems::arc_hybrid_swap::ArcHybridSwap, features "dependency", crossing true,
-        dynamic systems::arc_hybrid_swap::StaticDynamicOracle;
+        dynamic systems::arc_hybrid::DynamicOracle;
     /// Dependencies: both heads and dependents wait on the stack, and SWAP reorders words.
     ArcStandardSwap = "arc-standard-swap" => systems::arc_standard_swap::ArcStandardSwap, features "dependency", crossing true;
     /// Dependencies, projective: right dependents are attached before they have dependents of their own.
@@ -191,22 +175,7 @@ systems! {
         dynamic systems::arc_eager::DynamicOracle;
 }
 
-impl std::fmt::Display for SystemTag {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl std::str::FromStr for SystemTag {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        SystemTag::ALL.iter().copied().find(|tag| tag.name() == name).ok_or_else(|| {
-            let known: Vec<&str> = SystemTag::ALL.iter().map(|tag| tag.name()).collect();
-            format!("there is no system {name:?}; there are {}", known.join(", "))
-        })
-    }
-}
+by_name!(SystemTag, "system");
 
 /// The kinds of oracle a user can ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -251,23 +220,7 @@ impl OracleKind {
     }
 }
 
-impl std::fmt::Display for OracleKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl std::str::FromStr for OracleKind {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        OracleKind::ALL
-            .iter()
-            .copied()
-            .find(|kind| kind.name() == name)
-            .ok_or_else(|| format!("there is no oracle {name:?}; there are static, dynamic, paper"))
-    }
-}
+by_name!(OracleKind, "oracle");
 
 #[cfg(test)]
 mod tests {

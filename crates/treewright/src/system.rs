@@ -1,4 +1,5 @@
-//! What a transition system is, and sets of its actions.
+//! What a transition system is, and sets of its actions; `actions` is the table of a system's actions, `configuration`
+//! the state that systems work on.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -8,8 +9,14 @@ use crate::ids::{ActionId, LabelId};
 use crate::sentence::Sentence;
 use crate::tree::{ParserTree, Unaries, Underivable};
 
-/// No system that is trained, or read from a file, has a larger limit on chains of actions (unaries, openings in a row,
-/// gaps or swaps): far more than any treebank needs, and few enough that a walk stays short whatever its scores are.
+pub mod actions;
+pub mod configuration;
+
+use actions::{Actions, Kinds, Named};
+use configuration::State;
+
+/// The largest limit on chains of actions (unaries, openings in a row, gaps or swaps) that a trained system may have: far
+/// more than any treebank needs, and low enough that every walk stays short, whatever the scores.
 pub(crate) const MAX_LIMIT: u32 = 1000;
 
 /// Refuses a limit that is too large, missing, or less than `min`.
@@ -24,7 +31,7 @@ pub(crate) fn check_limit(name: &str, limit: Option<u32>, min: u32) -> Result<()
 /// Settings that some systems read when they are made; the others ignore them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SystemOptions {
-    /// Dependency systems: exactly one word hangs from the root.
+    /// Dependency systems: exactly one word is attached to the root.
     pub single_root: bool,
 }
 
@@ -38,47 +45,42 @@ impl Default for SystemOptions {
 ///
 /// A state is a small value that points into the forest. `apply` appends to the forest and returns a new state; the
 /// old one stays valid. Decoders call `start`, then `legal`, `view` (for the scorer) and `apply` until `is_final`.
-/// Every non-final state has a legal action, and every walk ends within `max_steps`.
+/// Every non-final state has a legal action, and every walk ends within `max_steps`. A system that works on a
+/// [`configuration::Configuration`] writes `act`; `start`, `apply` and `view` follow from that.
 pub trait TransitionSystem: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// What it builds.
     type Tree: ParserTree;
     /// One configuration.
-    type State: Copy + std::fmt::Debug + Send;
+    type State: State;
+    /// Its actions, without their ids.
+    type Action: Kinds + Named<Self>;
 
     /// What unary chains a binary tree may keep for this system; other trees keep all.
     const UNARIES: Unaries = Unaries::Keep;
+
+    /// Is there an artificial root after the last word?
+    const HAS_ROOT: bool = false;
 
     /// A system for these trees: their labels, and limits that make none of them underivable.
     fn from_trees<'a>(trees: impl Iterator<Item = &'a Self::Tree>, options: &SystemOptions) -> Self
     where
         Self: Sized;
 
-    /// The number of actions; ids run from 0.
-    fn n_actions(&self) -> usize;
-
-    /// The action's name, for people, logs and golden tables.
-    fn name(&self, action: ActionId) -> String;
+    /// The table of its actions: ids run from 0.
+    fn actions(&self) -> Actions<Self::Action>;
 
     /// The text of a label that a node of this system's forest has.
-    fn label(&self, label: LabelId) -> String {
-        format!("#{}", label.index())
-    }
-
-    /// The initial configuration; clears the forest.
-    fn start(&self, forest: &mut Forest, sentence: &Sentence) -> Self::State;
+    fn label(&self, label: LabelId) -> String;
 
     /// Is the parse finished?
     fn is_final(&self, forest: &Forest, state: &Self::State) -> bool;
 
-    /// The legal actions, into `out`, which is cleared first. None in a final state, but for IDLE where a system
-    /// has it.
+    /// The legal actions, into `out`, which is cleared first. A final state has none, except IDLE where the system has
+    /// it.
     fn legal(&self, forest: &Forest, state: &Self::State, out: &mut ActionSet);
 
-    /// The configuration after a legal action.
-    fn apply(&self, forest: &mut Forest, state: &Self::State, action: ActionId) -> Self::State;
-
-    /// What a scorer sees.
-    fn view(&self, state: &Self::State) -> View;
+    /// What a legal action does to a configuration.
+    fn act(&self, forest: &mut Forest, state: &mut Self::State, action: Self::Action);
 
     /// The tree of a final state.
     fn tree(&self, forest: &Forest, state: &Self::State) -> Self::Tree;
@@ -89,8 +91,8 @@ pub trait TransitionSystem: Serialize + DeserializeOwned + Send + Sync + 'static
     /// When the system cannot build this tree, or a label or limit is not in its tables.
     fn derive(&self, gold: &Self::Tree) -> Result<Vec<ActionId>, Underivable>;
 
-    /// Checks the tables, so that no id in them leads astray and every walk ends soon. Model files are checked by it when
-    /// they are read: anybody may have written them.
+    /// Checks tables that were read from a model file, which anybody may have written: every id in them must be valid,
+    /// and every walk must end soon.
     ///
     /// # Errors
     /// What is wrong, as a clause.
@@ -98,6 +100,38 @@ pub trait TransitionSystem: Serialize + DeserializeOwned + Send + Sync + 'static
 
     /// No walk over `n_tokens` words is longer.
     fn max_steps(&self, n_tokens: usize) -> usize;
+
+    /// The number of actions.
+    #[inline]
+    fn n_actions(&self) -> usize {
+        self.actions().len()
+    }
+
+    /// The action's name, for people, logs and golden tables.
+    fn name(&self, action: ActionId) -> String {
+        self.actions().get(action).name(self)
+    }
+
+    /// The initial configuration; clears the forest.
+    fn start(&self, forest: &mut Forest, sentence: &Sentence) -> Self::State {
+        forest.start(sentence.len(), Self::HAS_ROOT);
+        Self::State::default()
+    }
+
+    /// The configuration after a legal action.
+    #[inline]
+    fn apply(&self, forest: &mut Forest, state: &Self::State, action: ActionId) -> Self::State {
+        let mut next = *state;
+        self.act(forest, &mut next, self.actions().get(action));
+        next.note(forest, action);
+        next
+    }
+
+    /// What a scorer sees.
+    #[inline]
+    fn view(&self, state: &Self::State) -> View {
+        state.view()
+    }
 
     /// How its states are merged in dynamic programming; nothing if they cannot be.
     fn mergeable(&self) -> Option<&dyn Mergeable<Self::State>> {

@@ -67,7 +67,7 @@ pub struct ConvertArgs {
 pub fn run(args: &ConvertArgs) -> Result<ExitCode> {
     if args.list_transforms {
         let mut out = Output::stdout();
-        for TransformHelp { name, parameters, help, inverse } in Transform::ALL {
+        for TransformHelp { name, parameters, help, inverse, .. } in Transform::ALL {
             let undone = inverse.map_or(String::new(), |inverse| format!(" (undone by {inverse})"));
             writeln!(out, "{:<44}{help}{undone}", format!("{name}{parameters}"))?;
         }

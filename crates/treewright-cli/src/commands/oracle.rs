@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Value, json};
-use treewright::explore::{Question, Setting};
+use treewright::explore::{Question, Setup};
 use treewright::registry::{OracleKind, SystemTag};
 use treewright::systems::table::aligned;
 use treewright::tree::TreeKind;
@@ -91,24 +91,24 @@ pub fn run(args: &OracleArgs) -> Result<ExitCode> {
     if !info.has_oracle(oracle) {
         return Err(usage(format!("{} has no {oracle} oracle", args.system)));
     }
-    let setting = Setting {
+    let setup = Setup {
         system: args.system,
         oracle,
         temporary: args.temporary.clone(),
         max_unary: args.max_unary,
         bare_words: (args.tags || args.bare_words).then_some(args.bare_words),
     };
-    if args.jsonl { answer_lines(&setting) } else { answer_one(args, &setting) }
+    if args.jsonl { answer_lines(&setup) } else { answer_one(args, &setup) }
 }
 
-fn answer_lines(setting: &Setting) -> Result<ExitCode> {
+fn answer_lines(setup: &Setup) -> Result<ExitCode> {
     let mut out = Output::stdout();
     for line in io::stdin().lock().lines() {
         let line = line?;
         if line.trim().is_empty() {
             continue;
         }
-        let answer = question(&line).and_then(|question| question.answer(setting));
+        let answer = question(&line).and_then(|question| question.answer(setup));
         let answer = match answer {
             Ok(answer) => json!({
                 "loss": answer.loss,
@@ -164,7 +164,7 @@ fn heads(text: &str) -> Result<Vec<usize>> {
     text.split_whitespace().map(head).collect()
 }
 
-fn answer_one(args: &OracleArgs, setting: &Setting) -> Result<ExitCode> {
+fn answer_one(args: &OracleArgs, setup: &Setup) -> Result<ExitCode> {
     let gold = args.gold.clone().unwrap_or_default();
     let heads = if args.system.info().kind == TreeKind::Dependencies { heads(&gold)? } else { Vec::new() };
     let question = Question {
@@ -174,11 +174,11 @@ fn answer_one(args: &OracleArgs, setting: &Setting) -> Result<ExitCode> {
         labels: args.labels.clone(),
         single_root: !args.many_roots,
     };
-    let answer = question.answer(setting).map_err(|why| Error::new(Code::Underivable, why))?;
+    let answer = question.answer(setup).map_err(|why| Error::new(Code::Underivable, why))?;
     let mut rows: Vec<Vec<String>> =
         answer.configuration.iter().map(|(name, text)| vec![(*name).to_owned(), text.clone()]).collect();
     let number = |loss: Option<u32>| loss.map_or_else(|| "-".to_owned(), |loss| loss.to_string());
-    rows.push(vec!["Loss".to_owned(), format!("{} ({} oracle)", number(answer.loss), setting.oracle)]);
+    rows.push(vec!["Loss".to_owned(), format!("{} ({} oracle)", number(answer.loss), setup.oracle)]);
     let mut out = Output::stdout();
     out.write_all(visible(&aligned(&rows)).as_bytes())?;
     if answer.is_finished {

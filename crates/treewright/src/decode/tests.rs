@@ -136,7 +136,7 @@ impl SystemVisitor for Check {
         for n in 1..=if S::TAG.info().kind == TreeKind::Dependencies { 3 } else { 2 } {
             check(&system, n);
             if system.mergeable().is_some() {
-                let features = shipped(S::FEATURES).expect("the system's own features");
+                let features = shipped(S::INFO.features).expect("the system's own features");
                 dp_beam::tests::check(&system, features.text(), n);
             }
         }

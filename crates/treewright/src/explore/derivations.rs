@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::ids::ActionId;
 use crate::registry::{Registered, SystemTag, SystemVisitor};
 use crate::sentence::Sentence;
-use crate::system::{SystemOptions, TransitionSystem};
+use crate::system::SystemOptions;
 use crate::systems::table::table;
 use crate::tree::{Entry, ParserTree, Preparation, Preparer};
 
@@ -13,7 +13,7 @@ pub type Derivation = Result<Vec<ActionId>, String>;
 
 /// The derivations of a treebank, in a system with the treebank's labels.
 pub struct Derivations {
-    system: Box<dyn AnySystem>,
+    table: Box<dyn Fn(&Sentence, &[ActionId]) -> String>,
     /// The name of every action, by its id.
     pub names: Vec<String>,
     /// One for each entry.
@@ -36,7 +36,7 @@ impl Derivations {
 
     /// A derivation step by step: transition, stack, buffer.
     pub fn table(&self, sentence: &Sentence, actions: &[ActionId]) -> String {
-        self.system.table(sentence, actions)
+        (self.table)(sentence, actions)
     }
 }
 
@@ -60,16 +60,8 @@ impl SystemVisitor for Derive<'_> {
         let derive = |tree: S::Tree| system.derive(&tree).map_err(|why| why.to_string());
         let derivations = trees.into_iter().map(|tree| tree.and_then(derive)).collect();
         let names = (0..system.n_actions()).map(|action| system.name(ActionId::new(action))).collect();
-        Ok(Derivations { system: Box::new(system), names, derivations })
-    }
-}
-
-trait AnySystem {
-    fn table(&self, sentence: &Sentence, actions: &[ActionId]) -> String;
-}
-
-impl<S: TransitionSystem> AnySystem for S {
-    fn table(&self, sentence: &Sentence, actions: &[ActionId]) -> String {
-        table(self, sentence, actions)
+        let table =
+            Box::new(move |sentence: &Sentence, actions: &[ActionId]| table(&system, sentence, actions));
+        Ok(Derivations { table, names, derivations })
     }
 }

@@ -5,4 +5,4 @@ mod derivations;
 mod question;
 
 pub use derivations::{Derivation, Derivations};
-pub use question::{Answer, Question, Setting};
+pub use question::{Answer, Question, Setup};

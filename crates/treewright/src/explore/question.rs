@@ -2,19 +2,19 @@
 
 use crate::forest::Forest;
 use crate::registry::{OracleKind, Registered, SystemTag, SystemVisitor};
-use crate::sentence::{Sentence, Str, Token};
+use crate::sentence::{Sentence, Token};
 use crate::system::{ActionSet, SystemOptions, TransitionSystem};
 use crate::systems::binary::Symbols;
 use crate::systems::table::configuration;
-use crate::systems::{
-    Labels, arc_eager, arc_hybrid, arc_hybrid_swap, arc_standard_swap, in_order, sr_gap, top_down,
+use crate::systems::{Labels, in_order, sr_gap, top_down};
+use crate::tree::{
+    Arc, ConstituentTree, DependencyTree, Entry, ParserTree, Preparation, Preparer, Tree, TreeKind,
 };
-use crate::tree::{ConstituentTree, DependencyTree, Entry, ParserTree, Preparation, Preparer, Tree};
 use crate::treebank::{self, Format, ReadOptions};
 
 /// How the system is made, and which of its oracles is asked.
 #[derive(Clone, Debug)]
-pub struct Setting {
+pub struct Setup {
     /// The transition system.
     pub system: SystemTag,
     /// The kind of oracle.
@@ -64,89 +64,113 @@ impl Question {
     ///
     /// # Errors
     /// When the tree cannot be read or derived, or an action is unknown or illegal, as a sentence for people.
-    pub fn answer(&self, setting: &Setting) -> Result<Answer, String> {
-        answer(setting, self)
-    }
-}
-
-/// Makes the system and asks its oracle.
-fn answer(setting: &Setting, query: &Question) -> Result<Answer, String> {
-    let kind = setting.oracle;
-    match setting.system {
-        SystemTag::TopDown => {
-            let (entry, tree, labels) = constituents(setting, query, Format::Ptb)?;
-            let system = top_down::TopDown::with_labels(labels, setting.max_unary);
-            ask(&system, kind, &entry.sentence, &tree, &query.prefix)
-        }
-        SystemTag::InOrder => {
-            let (entry, tree, labels) = constituents(setting, query, Format::Ptb)?;
-            let system = in_order::InOrder::with_labels(labels, setting.max_unary);
-            ask(&system, kind, &entry.sentence, &tree, &query.prefix)
-        }
-        SystemTag::SrGap => {
-            let (entry, tree, labels) = constituents(setting, query, Format::Discbracket)?;
-            let gold = prepared::<sr_gap::SrGap>(&entry, &tree)?;
-            // Labels of unary chains are joined, so they are taken from the prepared tree.
-            let root = gold.node(gold.root()).label.clone();
-            let mut inner: Vec<&str> = Vec::new();
-            for (id, node) in gold.nodes() {
-                if id != gold.root() && !node.is_temporary {
-                    inner.push(&node.label);
-                }
+    pub fn answer(&self, setup: &Setup) -> Result<Answer, String> {
+        let kind = setup.oracle;
+        match setup.system {
+            SystemTag::TopDown => {
+                let (entry, tree, labels) = constituents(setup, self, Format::Ptb)?;
+                let system = top_down::TopDown::with_labels(labels, setup.max_unary);
+                ask(&system, kind, &entry.sentence, &tree, &self.prefix)
             }
-            // An axiom stands inside trees only if gold has it there.
-            inner.extend(query.labels.iter().map(String::as_str).filter(|label| *label != root.as_str()));
-            let temporaries: Vec<String> = match &setting.temporary {
-                Some(symbol) => vec![symbol.clone()],
-                // One symbol is enough to build any tree; only the gold derivation itself names its own.
-                None if kind != OracleKind::Static => vec!["X:".to_owned()],
-                None => labels.iter().map(|label| format!("{label}:")).collect(),
-            };
-            let temporaries = temporaries.iter().map(String::as_str);
-            let system = sr_gap::SrGap::new(Symbols::new(inner, temporaries, [root.as_str()]));
-            ask(&system, kind, &entry.sentence, &gold, &query.prefix)
-        }
-        SystemTag::ArcHybrid => dependencies(kind, query, arc_hybrid::ArcHybrid::with_labels),
-        SystemTag::ArcHybridSwap => dependencies(kind, query, arc_hybrid_swap::ArcHybridSwap::with_labels),
-        SystemTag::ArcStandardSwap => {
-            dependencies(kind, query, arc_standard_swap::ArcStandardSwap::with_labels)
-        }
-        SystemTag::ArcEager => dependencies(kind, query, arc_eager::ArcEager::with_labels),
-        tag => {
-            let (entry, tree, _) = constituents(setting, query, tag.info().format())?;
-            tag.visit(FromGold { kind, query, entry: &entry, tree: &tree })
+            SystemTag::InOrder => {
+                let (entry, tree, labels) = constituents(setup, self, Format::Ptb)?;
+                let system = in_order::InOrder::with_labels(labels, setup.max_unary);
+                ask(&system, kind, &entry.sentence, &tree, &self.prefix)
+            }
+            SystemTag::SrGap => {
+                let (entry, tree, labels) = constituents(setup, self, Format::Discbracket)?;
+                let gold = prepared::<sr_gap::SrGap>(&entry.sentence, &tree.into())?;
+                // Labels of unary chains are joined, so they are taken from the prepared tree.
+                let root = gold.node(gold.root()).label.clone();
+                let mut inner: Vec<&str> = Vec::new();
+                for (id, node) in gold.nodes() {
+                    if id != gold.root() && !node.is_temporary {
+                        inner.push(&node.label);
+                    }
+                }
+                // An axiom stands inside trees only if gold has it there.
+                inner.extend(self.labels.iter().map(String::as_str).filter(|label| *label != root.as_str()));
+                let temporaries: Vec<String> = match &setup.temporary {
+                    Some(symbol) => vec![symbol.clone()],
+                    // One symbol is enough to build any tree; only the gold derivation itself names its own.
+                    None if kind != OracleKind::Static => vec!["X:".to_owned()],
+                    None => labels.iter().map(|label| format!("{label}:")).collect(),
+                };
+                let temporaries = temporaries.iter().map(String::as_str);
+                let system = sr_gap::SrGap::new(Symbols::new(inner, temporaries, [root.as_str()]));
+                ask(&system, kind, &entry.sentence, &gold, &self.prefix)
+            }
+            tag => match tag.info().kind {
+                TreeKind::Dependencies => {
+                    let gold = dependencies(self)?;
+                    let sentence = Sentence {
+                        tokens: (1..=gold.len()).map(|i| Token::new(format!("w{i}"), "")).collect(),
+                        ..Sentence::default()
+                    };
+                    let shown = every_relation_everywhere(&gold);
+                    let options = SystemOptions { single_root: self.single_root };
+                    tag.visit(FromTrees {
+                        kind,
+                        query: self,
+                        sentence: &sentence,
+                        gold: &gold.into(),
+                        shown,
+                        options,
+                    })
+                }
+                TreeKind::Constituents => {
+                    let (entry, tree, _) = constituents(setup, self, tag.info().format())?;
+                    let (shown, options) = (vec![tree.clone().into()], SystemOptions::default());
+                    let sentence = &entry.sentence;
+                    tag.visit(FromTrees { kind, query: self, sentence, gold: &tree.into(), shown, options })
+                }
+            },
         }
     }
 }
 
-/// The systems without an exact oracle: their tables come from the gold tree alone.
-struct FromGold<'a> {
+/// Systems whose tables come from trees, of whatever kind they build.
+struct FromTrees<'a> {
     kind: OracleKind,
     query: &'a Question,
-    entry: &'a Entry,
-    tree: &'a ConstituentTree,
+    sentence: &'a Sentence,
+    gold: &'a Tree,
+    /// Where the labels and limits come from.
+    shown: Vec<Tree>,
+    options: SystemOptions,
 }
 
-impl SystemVisitor for FromGold<'_> {
+impl SystemVisitor for FromTrees<'_> {
     type Output = Result<Answer, String>;
 
     fn visit<S: Registered>(self) -> Self::Output {
-        let gold = prepared::<S>(self.entry, self.tree)?;
-        let system = S::from_trees([&gold].into_iter(), &SystemOptions::default());
-        ask(&system, self.kind, &self.entry.sentence, &gold, &self.query.prefix)
+        let shown = self.shown.iter().map(|tree| prepared::<S>(self.sentence, tree));
+        let system = S::from_trees(shown.collect::<Result<Vec<_>, _>>()?.iter(), &self.options);
+        let gold = prepared::<S>(self.sentence, self.gold)?;
+        ask(&system, self.kind, self.sentence, &gold, &self.query.prefix)
     }
 }
 
-fn prepared<S: TransitionSystem>(entry: &Entry, tree: &ConstituentTree) -> Result<S::Tree, String> {
+fn prepared<S: TransitionSystem>(sentence: &Sentence, tree: &Tree) -> Result<S::Tree, String> {
     // The loss does not depend on heads; any rules will do.
     let preparation = Preparation { head_rules: "leftmost".to_owned(), ..Preparation::default() };
     let preparer = Preparer::new(&preparation, S::UNARIES).map_err(|error| error.to_string())?;
-    S::Tree::prepare(&Tree::from(tree.clone()), &entry.sentence, &preparer).map_err(|why| why.to_string())
+    S::Tree::prepare(tree, sentence, &preparer).map_err(|why| why.to_string())
+}
+
+/// Trees that show each relation of a tree on an arc to the left, from the root and to the right.
+fn every_relation_everywhere(gold: &DependencyTree) -> Vec<Tree> {
+    let tree = |arc: &Arc| {
+        let mut tree = DependencyTree::from_heads([Some(1), None, Some(1)]);
+        tree.arcs.iter_mut().for_each(|shown| shown.label.clone_from(&arc.label));
+        Tree::from(tree)
+    };
+    gold.arcs.iter().map(tree).collect()
 }
 
 /// Reads a bracketing; the labels are those of the tree in the order of the text, then the query's.
 fn constituents(
-    setting: &Setting,
+    setup: &Setup,
     query: &Question,
     format: Format,
 ) -> Result<(Entry, ConstituentTree, Labels), String> {
@@ -155,7 +179,7 @@ fn constituents(
         return Err("\"gold\" is missing: this system needs a bracketing".to_owned());
     }
     let by_tree = || has_constituents_above_words(text, query, format);
-    let bare_words = setting.bare_words.unwrap_or_else(by_tree);
+    let bare_words = setup.bare_words.unwrap_or_else(by_tree);
     let options = ReadOptions { bare_words, ..ReadOptions::default() };
     let mut reader = treebank::reader(format, text.as_bytes(), &options);
     let entry = reader.next().ok_or("\"gold\" holds no tree")?.map_err(|error| format!("gold:{error}"))?;
@@ -207,12 +231,8 @@ fn has_constituents_above_words(text: &str, query: &Question, format: Format) ->
     is_numbered || is_named
 }
 
-/// Reads heads.
-fn dependencies<S: Registered<Tree = DependencyTree>>(
-    kind: OracleKind,
-    query: &Question,
-    system: fn(Vec<Str>, bool) -> S,
-) -> Result<Answer, String> {
+/// Reads heads and relations.
+fn dependencies(query: &Question) -> Result<DependencyTree, String> {
     let n = query.heads.len();
     if n == 0 {
         return Err("\"heads\" is missing: this system needs the head of every word, from 1".to_owned());
@@ -241,12 +261,7 @@ fn dependencies<S: Registered<Tree = DependencyTree>>(
         }
         gold.arcs.iter_mut().zip(&query.labels).for_each(|(arc, label)| arc.label = label.into());
     }
-    let sentence = Sentence {
-        tokens: (0..n).map(|i| Token::new(format!("w{}", i + 1), "")).collect(),
-        ..Sentence::default()
-    };
-    let labels: Vec<Str> = query.labels.iter().map(Str::from).collect();
-    ask(&system(labels, query.single_root), kind, &sentence, &gold, &query.prefix)
+    Ok(gold)
 }
 
 /// When an action is legal, as a reason why it is not.

@@ -2,30 +2,30 @@
 //! projective trees.
 //!
 //! The root r stands after the last word; the parse ends with an empty stack and r alone in the buffer, after
-//! exactly 2n steps. An item of the stack that has a head hangs from the item directly below it; the forest gets the
-//! arc when REDUCE takes the item away, and until then the item carries its relation.
+//! exactly 2n steps. An item of the stack that has a head is a dependent of the item directly below it; the forest gets
+//! the arc when REDUCE takes the item away, and until then the item carries its relation.
 //!
-//! Deviations: when r is reached, every word without a head hangs from r, so every parse is a tree. With
+//! Deviations: when r is reached, every word without a head is attached to r, so every parse is a tree. With
 //! `single_root` only one such word may be left: before the last word is pushed, all words without a head must have
 //! been taken by LEFT, except the lowest one if the last word gets a head. These preconditions cost the oracle one
 //! term (`DynamicOracle::is_blocked`). Relations are limited to the places the treebank shows them in (see
 //! `dependency.rs`).
 
-use super::actions::actions;
 use super::dependency::{
-    ArcRules, ArcSystem, Configuration, Gold, LeftRelation, Reachable, Relations, RightRelation, SHIFT, word,
+    ArcRules, ArcSystem, Gold, LeftRelation, Reachable, Relations, RightRelation, SHIFT, word,
 };
 use crate::forest::{Forest, Kind, Node};
 use crate::ids::ActionId;
 use crate::oracle::Oracle;
-use crate::system::{ActionSet, StackEffect, TransitionSystem};
-use crate::tree::DependencyTree;
-use crate::tree::Underivable;
+use crate::system::actions::actions;
+use crate::system::configuration::Configuration;
+use crate::system::{ActionSet, StackEffect};
+use crate::tree::{DependencyTree, Underivable};
 
 const REDUCE: ActionId = ActionId::new(1);
 
 /// The system.
-pub type ArcEager = ArcSystem<Action>;
+pub type ArcEager = ArcSystem<Rules>;
 
 /// One configuration.
 pub type State = Configuration<Own>;
@@ -37,6 +37,10 @@ pub struct Own {
     n_headless: u32,
 }
 
+/// What tells it from other dependency systems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules;
+
 actions! {
     /// **Legal** when b0 is not r; with a single root, the last word only onto an empty stack. **Effect** moves b0 to
     /// the stack. **Cost** b0's head and its dependents on the stack; with a single root, r as its head unless the
@@ -44,16 +48,17 @@ actions! {
     Shift = "SHIFT",
     /// **Legal** when s0 has a head. **Effect** pops s0. **Cost** s0's dependents in the buffer.
     Reduce = "REDUCE",
-    /// **Legal** when s0 has no head. **Effect** pops s0 and hangs it from b0. **Cost** s0's dependents in the
+    /// **Legal** when s0 has no head. **Effect** pops s0 and attaches it to b0. **Cost** s0's dependents in the
     /// buffer, and its head unless that is b0 (and the relation is right).
     Left(relation: LeftRelation) = "LEFT{relation}",
     /// **Legal** when there is an s0 and b0 is not r; with a single root, the last word only while one item of the
-    /// stack has no head. **Effect** hangs b0 from s0 and moves it to the stack. **Cost** b0's dependents on the
+    /// stack has no head. **Effect** attaches b0 to s0 and moves it to the stack. **Cost** b0's dependents on the
     /// stack, and its head unless that is s0 (and the relation is right).
     Right(relation: RightRelation) = "RIGHT{relation}",
 }
 
-impl ArcRules for Action {
+impl ArcRules for Rules {
+    type Action = Action;
     type Own = Own;
 
     #[inline]
@@ -76,25 +81,25 @@ impl ArcRules for Action {
     }
 
     #[inline]
-    fn apply(relations: &Relations, forest: &mut Forest, next: &mut State, action: Action) {
+    fn act(relations: &Relations, forest: &mut Forest, state: &mut State, action: Action) {
         match action {
             Action::Shift => {
-                next.shift(forest);
-                next.own.n_headless += 1;
+                state.shift(forest);
+                state.own.n_headless += 1;
             }
             Action::Reduce => {
-                let s0 = next.s0(forest).expect("REDUCE takes an item");
+                let s0 = state.s0(forest).expect("REDUCE takes an item");
                 let label = forest.node(s0).label.expect("REDUCE takes an item with a head");
-                next.hang_from_s1(forest, label);
+                state.attach_to_s1(forest, label);
             }
             Action::Left(relation) => {
-                next.hang_from_b0(forest, relations.left(relation));
-                next.own.n_headless -= 1;
+                state.attach_to_b0(forest, relations.left(relation));
+                state.own.n_headless -= 1;
             }
             Action::Right(relation) => {
-                let b0 = next.take(forest);
+                let b0 = state.take(forest);
                 let dependent = forest.with_label(b0, relations.right(relation));
-                next.push(forest, dependent);
+                state.push(forest, dependent);
             }
         }
     }
@@ -140,8 +145,8 @@ impl ArcRules for Action {
         2 * n_tokens
     }
 
-    fn effect(self) -> Option<StackEffect> {
-        Some(match self {
+    fn effect(action: Action) -> Option<StackEffect> {
+        Some(match action {
             Action::Shift | Action::Right(_) => StackEffect::Push,
             Action::Reduce | Action::Left(_) => StackEffect::Pop,
         })
@@ -268,23 +273,6 @@ impl Oracle<ArcEager> for DynamicOracle {
     ) -> Option<u32> {
         let lost = self.cost(system, forest, state, action);
         Some(self.reachable.loss + lost + self.blocked_after(system, forest, state, action))
-    }
-
-    fn optimal(
-        &mut self,
-        system: &ArcEager,
-        forest: &mut Forest,
-        state: &State,
-        legal: &ActionSet,
-        out: &mut ActionSet,
-    ) {
-        out.reset(system.n_actions());
-        let loss = self.loss(system, forest, state);
-        for action in legal.iter() {
-            if self.loss_after(system, forest, state, action) == loss {
-                out.insert(action);
-            }
-        }
     }
 
     fn advance(&mut self, system: &ArcEager, forest: &Forest, state: &State, action: ActionId) {

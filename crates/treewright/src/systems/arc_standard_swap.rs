@@ -6,21 +6,23 @@
 //! places the treebank shows them in (see `dependency.rs`). Arc-standard is not arc-decomposable, so there is no
 //! dynamic oracle.
 
-use super::actions::actions;
-use super::dependency::{
-    ArcRules, ArcSystem, Configuration, Gold, LeftRelation, Relations, RightRelation, SHIFT, SWAP,
-};
+use super::dependency::{ArcRules, ArcSystem, Gold, LeftRelation, Relations, RightRelation, SHIFT, SWAP};
 use crate::forest::{Forest, Kind};
 use crate::ids::{ActionId, NodeId};
 use crate::system::ActionSet;
-use crate::tree::DependencyTree;
-use crate::tree::Underivable;
+use crate::system::actions::actions;
+use crate::system::configuration::Configuration;
+use crate::tree::{DependencyTree, Underivable};
 
 /// The system.
-pub type ArcStandardSwap = ArcSystem<Action>;
+pub type ArcStandardSwap = ArcSystem<Rules>;
 
 /// One configuration.
 pub type State = Configuration;
+
+/// What tells it from other dependency systems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules;
 
 actions! {
     /// **Legal** when there is a b0; with a single root, r only onto a lone word. **Effect** moves b0 to the stack.
@@ -28,9 +30,9 @@ actions! {
     /// **Legal** when there is an s1 that comes before s0 in the sentence (no two words are swapped twice), and s0
     /// is not r. **Effect** puts s1 back in front of the buffer.
     Swap = "SWAP",
-    /// **Legal** when there is an s1. **Effect** takes s1 from under s0 and hangs it from s0.
+    /// **Legal** when there is an s1. **Effect** takes s1 from under s0 and attaches it to s0.
     Left(relation: LeftRelation) = "LEFT{relation}",
-    /// **Legal** when there is an s1, and s0 is not r. **Effect** pops s0 and hangs it from s1.
+    /// **Legal** when there is an s1, and s0 is not r. **Effect** pops s0 and attaches it to s1.
     Right(relation: RightRelation) = "RIGHT{relation}",
 }
 
@@ -82,7 +84,8 @@ impl ArcStandardSwap {
     }
 }
 
-impl ArcRules for Action {
+impl ArcRules for Rules {
+    type Action = Action;
     type Own = ();
 
     /// r alone on the stack; or nothing to parse.
@@ -98,7 +101,7 @@ impl ArcRules for Action {
         let n_stack = forest.depth(state.stack);
         let s0 = state.s0(forest).map(|s0| forest.node(s0));
         let s1 = state.s1(forest).map(|s1| forest.node(s1));
-        // Once r is on the stack, the buffer is empty and every item left hangs from r.
+        // Once r is on the stack, the buffer is empty and every item left becomes a dependent of r.
         if s0.is_some_and(|s0| s0.kind == Kind::Root) {
             if s1.is_some() {
                 system.relations.allow_left(Kind::Root, out);
@@ -119,20 +122,20 @@ impl ArcRules for Action {
     }
 
     #[inline]
-    fn apply(relations: &Relations, forest: &mut Forest, next: &mut State, action: Action) {
+    fn act(relations: &Relations, forest: &mut Forest, state: &mut State, action: Action) {
         match action {
-            Action::Shift => next.shift(forest),
+            Action::Shift => state.shift(forest),
             Action::Swap => {
-                let (s0, s1) = (next.pop(forest), next.pop(forest));
-                next.put_back(forest, s1);
-                next.push(forest, s0);
+                let (s0, s1) = (state.pop(forest), state.pop(forest));
+                state.put_back(forest, s1);
+                state.push(forest, s0);
             }
             Action::Left(relation) => {
-                let (s0, s1) = (next.pop(forest), next.pop(forest));
+                let (s0, s1) = (state.pop(forest), state.pop(forest));
                 let head = forest.attach(s0, s1, relations.left(relation));
-                next.push(forest, head);
+                state.push(forest, head);
             }
-            Action::Right(relation) => next.hang_from_s1(forest, relations.right(relation)),
+            Action::Right(relation) => state.attach_to_s1(forest, relations.right(relation)),
         }
     }
 

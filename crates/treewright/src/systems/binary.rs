@@ -6,13 +6,15 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::forest::{Forest, Kind, View};
-use crate::ids::{CellId, LabelId, NodeId, StepId, TokenIdx};
+use crate::forest::{Forest, Kind};
+use crate::ids::{CellId, LabelId, NodeId, TokenIdx};
 use crate::sentence::Str;
 use crate::system::ActionSet;
-use crate::systems::actions::{Actions, Kinds};
-use crate::tree::Underivable;
-use crate::tree::{BinaryKind, BinaryNode, BinaryTree, BinaryTreeBuilder, Child, Side};
+use crate::system::actions::{Actions, Kinds};
+use crate::system::configuration::Configuration;
+use crate::tree::{
+    BinaryKind, BinaryNode, BinaryTree, BinaryTreeBuilder, Child, Side, Underivable, temporary_label,
+};
 
 /// A symbol of a binary tree: a label, or a temporary with its Markov history.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -24,8 +26,8 @@ struct Symbol {
 /// The symbols of a system. Ids come in four groups, each in alphabetic order, so that a set of symbols that an
 /// action may use is one range: labels seen only at roots, at roots and inside, only inside, and temporaries.
 ///
-/// The *axioms* are the labels seen at roots. The papers ask that an axiom never stand inside a tree; treebanks do
-/// not keep to that, so a label may be both.
+/// The *axioms* are the labels seen at roots. In the papers an axiom never stands inside a tree; in treebanks it may,
+/// so a label can be both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbols {
     symbols: Vec<Symbol>,
@@ -34,7 +36,7 @@ pub struct Symbols {
     n_labels: usize,
 }
 
-/// A kind of binary reduction, and whether it is free: the item that is not its head is not a temporary.
+/// A kind of binary reduction, and whether it is possible: the item that is not the head must not be a temporary.
 pub(super) type Reduction<A> = (fn(LabelId) -> A, bool);
 
 /// Gathers the symbols of a treebank.
@@ -167,16 +169,7 @@ impl Symbols {
     /// The symbol as people write it: `S`, `S:`, `S:<NP>`.
     pub fn name(&self, symbol: LabelId) -> Str {
         let Symbol { label, history } = &self.symbols[symbol.index()];
-        let mut name = label.clone();
-        if self.kind(symbol) == Kind::Temporary {
-            name.push(':');
-            if !history.is_empty() {
-                name.push('<');
-                name.push_str(history);
-                name.push('>');
-            }
-        }
-        name
+        temporary_label(label, self.kind(symbol) == Kind::Temporary, history)
     }
 
     fn position(&self, range: Range<usize>, label: &str, history: &str) -> Option<LabelId> {
@@ -194,23 +187,31 @@ impl Symbols {
             .or_else(|| self.position(self.n_roots..self.n_labels, label, ""))
     }
 
+    /// The id of a label at the root or inside a tree.
+    ///
+    /// # Errors
+    /// When the label was never seen at such a place.
+    pub(crate) fn label_at(&self, label: &str, is_root: bool) -> Result<LabelId, Underivable> {
+        let (may_stand, place) =
+            if is_root { (self.roots(), "root labels") } else { (self.inner(), "labels inside a tree") };
+        let found = self.label(label).filter(|label| may_stand.contains(&label.index()));
+        found.ok_or_else(|| Underivable(format!("{label} is not among the system's {place}")))
+    }
+
     /// The id of a node's symbol at its place in the tree.
     ///
     /// # Errors
     /// When the symbol is not in the table, or was never seen at such a place.
     pub(crate) fn of(&self, node: &BinaryNode, is_root: bool) -> Result<LabelId, Underivable> {
-        let (found, place) = match (is_root, node.is_temporary) {
-            (true, true) => return Err(Underivable(format!("the root {} is a temporary", node.symbol()))),
-            (false, true) => (self.position(self.temporaries(), &node.label, &node.history), "symbols"),
-            (true, false) => {
-                (self.label(&node.label).filter(|l| self.roots().contains(&l.index())), "root labels")
-            }
-            (false, false) => (
-                self.label(&node.label).filter(|l| self.inner().contains(&l.index())),
-                "labels inside a tree",
-            ),
-        };
-        found.ok_or_else(|| Underivable(format!("{} is not among the system's {place}", node.symbol())))
+        if !node.is_temporary {
+            return self.label_at(&node.label, is_root);
+        }
+        let symbol = node.symbol();
+        if is_root {
+            return Err(Underivable(format!("the root {symbol} is a temporary")));
+        }
+        let found = self.position(self.temporaries(), &node.label, &node.history);
+        found.ok_or_else(|| Underivable(format!("{symbol} is not among the system's symbols")))
     }
 
     /// The labels that may stand right above a word.
@@ -221,7 +222,7 @@ impl Symbols {
 
     /// Allows binary reductions to these labels, and to temporaries if something can take them up again.
     ///
-    /// Only if no label was seen inside trees can this leave nothing legal at all; then labels of roots stand in.
+    /// If no label was seen inside trees, nothing may be left that is legal; then labels of roots are allowed instead.
     #[inline]
     pub(super) fn allow_reductions<A: Kinds>(
         &self,
@@ -241,19 +242,6 @@ impl Symbols {
         if out.is_empty() {
             free().for_each(|kind| actions.allow(kind, self.roots(), out));
         }
-    }
-
-    /// Joins two items under a symbol; the head is that of the item on one side.
-    #[inline]
-    pub(crate) fn join(
-        &self,
-        forest: &mut Forest,
-        symbol: LabelId,
-        children: [NodeId; 2],
-        side: Side,
-    ) -> NodeId {
-        let head = forest.node(children[usize::from(side == Side::Right)]).head;
-        forest.push_constituent(self.kind(symbol), symbol, head, &children)
     }
 
     /// The tree below a finished constituent of the forest.
@@ -307,44 +295,81 @@ pub(crate) fn is_solid(forest: &Forest, node: NodeId) -> bool {
     forest.node(node).kind != Kind::Temporary
 }
 
-/// Puts a label over an item.
-#[inline]
-pub(crate) fn unary(forest: &mut Forest, label: LabelId, below: Option<NodeId>) -> Option<NodeId> {
-    let below = below.expect("a unary reduction needs an item");
-    let head = forest.node(below).head;
-    Some(forest.push_constituent(Kind::Constituent, label, head, &[below]))
-}
-
-/// The stack with the item that is kept apart, if there is one, on top of the rest.
-#[inline]
-pub(crate) fn stacked(forest: &mut Forest, top: Option<NodeId>, rest: Option<CellId>) -> Option<CellId> {
-    match top {
-        Some(top) => Some(forest.push_cell(top, rest)),
-        None => rest,
+/// What the systems over binary trees do. The topmost item is kept apart from the stack, as d0, which templates see in
+/// all of them; the items that GAP has passed over lie between.
+impl<O> Configuration<O> {
+    /// Puts d0 on the stack, and the first word of the buffer in its place.
+    #[inline]
+    pub(super) fn shift_to_d0(&mut self, forest: &mut Forest) {
+        if let Some(d0) = self.d0 {
+            self.push(forest, d0);
+        }
+        self.d0 = Some(self.take(forest));
     }
-}
 
-/// The cells of `below` with the `count` topmost items of `top` on them, in their order.
-#[inline]
-pub(crate) fn restacked(
-    forest: &mut Forest,
-    top: Option<CellId>,
-    count: u32,
-    mut below: Option<CellId>,
-) -> Option<CellId> {
-    if count > 0 {
-        let passed: Vec<NodeId> = forest.chain(top).take(count as usize).collect();
-        for &node in passed.iter().rev() {
-            below = Some(forest.push_cell(node, below));
+    /// Puts a label over d0.
+    #[inline]
+    pub(super) fn reduce_unary(&mut self, forest: &mut Forest, label: LabelId) {
+        let d0 = self.d0.expect("a unary reduction needs an item");
+        let head = forest.node(d0).head;
+        self.d0 = Some(forest.push_constituent(Kind::Constituent, label, head, &[d0]));
+    }
+
+    /// Joins s0 and d0 under a symbol. The head is s0's or, on the right, d0's; what lay between goes back to the stack.
+    #[inline]
+    pub(super) fn reduce(&mut self, forest: &mut Forest, symbols: &Symbols, symbol: LabelId, side: Side) {
+        let s0 = self.pop(forest);
+        let d0 = self.d0.expect("a binary reduction needs two items");
+        let head = forest.node(if side == Side::Left { s0 } else { d0 }).head;
+        self.d0 = Some(forest.push_constituent(symbols.kind(symbol), symbol, head, &[s0, d0]));
+        if self.n_deque > 0 {
+            let passed: Vec<NodeId> = forest.chain(self.deque).take(self.n_deque as usize).collect();
+            passed.iter().rev().for_each(|&node| self.push(forest, node));
+            (self.deque, self.n_deque) = (None, 0);
         }
     }
-    below
+
+    /// Passes over s0: it goes to the bottom of D, without a new cell.
+    #[inline]
+    pub(super) fn gap(&mut self, forest: &Forest) {
+        self.deque = self.whole_stack();
+        self.pop(forest);
+        self.n_deque += 1;
+    }
+
+    /// The stack with what was passed over on top of it.
+    #[inline]
+    pub(super) fn whole_stack(&self) -> Option<CellId> {
+        if self.n_deque > 0 { self.deque } else { self.stack }
+    }
 }
 
-/// What a scorer sees: the item that is kept apart is d0.
-#[inline]
-pub(crate) fn view(d0: Option<NodeId>, stack: Option<CellId>, next: TokenIdx, past: Option<StepId>) -> View {
-    View { stack, deque_top: d0, deque: None, n_deque: 0, buffer: None, next, past }
+/// The two items that a reduction without gaps would join, and what may be made of them.
+pub(super) struct Joinable {
+    /// Is d0 not a temporary?
+    pub(super) solid_d0: bool,
+    /// Is s0 not a temporary?
+    pub(super) solid_s0: bool,
+    /// Would the new item cover the whole sentence?
+    pub(super) makes_whole: bool,
+    /// Could something take up a temporary again?
+    pub(super) may_be_temporary: bool,
+}
+
+impl Joinable {
+    /// Of a configuration with two items.
+    #[inline]
+    pub(super) fn of<O>(forest: &Forest, state: &Configuration<O>) -> Option<Self> {
+        let (d0, rest) = (state.d0?, forest.cell(state.stack?));
+        let words_left = state.words_left(forest);
+        let below = rest.below.map(|below| forest.cell(below).node);
+        Some(Joinable {
+            solid_d0: is_solid(forest, d0),
+            solid_s0: is_solid(forest, rest.node),
+            makes_whole: !words_left && below.is_none(),
+            may_be_temporary: words_left || below.is_some_and(|below| is_solid(forest, below)),
+        })
+    }
 }
 
 /// Refuses trees that no continuous system can build: with gaps, or with temporaries that are not heads.

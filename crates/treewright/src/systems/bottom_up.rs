@@ -10,15 +10,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::forest::{Forest, View};
-use crate::ids::{ActionId, CellId, LabelId, NodeId, StepId, TokenIdx};
-use crate::sentence::Sentence;
+use crate::forest::Forest;
+use crate::ids::{ActionId, LabelId};
+use crate::system::actions::{Actions, actions};
+use crate::system::configuration::Configuration;
 use crate::system::{ActionSet, SystemOptions, TransitionSystem, check_limit};
-use crate::systems::actions::{Actions, actions, from_tables};
-use crate::systems::binary::{SymbolSets, Symbols, continuous, is_solid, stacked, unary, view};
-use crate::systems::labels::after;
-use crate::tree::Underivable;
-use crate::tree::{BinaryKind, BinaryTree, Child, Side, Unaries};
+use crate::systems::binary::{Joinable, SymbolSets, Symbols, continuous, is_solid};
+use crate::systems::labels::builds;
+use crate::tree::{BinaryKind, BinaryTree, Child, Side, Unaries, Underivable};
 
 /// The transition system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,28 +47,20 @@ actions! {
 }
 
 /// One configuration.
-#[derive(Clone, Copy, Debug)]
-pub struct State {
-    top: Option<NodeId>,
-    rest: Option<CellId>,
+pub type State = Configuration<Own>;
+
+/// What a configuration holds beside stack and buffer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Own {
     /// The length of the unary chain at the top.
     n_unary: u32,
-    next: TokenIdx,
     is_finished: bool,
-    past: Option<StepId>,
 }
 
 impl BottomUp {
     /// A system for these labels and temporaries, and the longest unary chain.
     pub fn new(symbols: Symbols, max_unary: u32) -> Self {
         BottomUp { symbols, max_unary }
-    }
-
-    /// Its actions.
-    #[inline]
-    fn actions(&self) -> Actions<Action> {
-        let (n_labels, n_symbols) = (self.symbols.labels().len(), self.symbols.len());
-        Actions::new([1, 1, 1, n_labels, n_symbols, n_symbols])
     }
 
     /// How long unary chains may be. A word alone needs one constituent even if the treebank has no unaries.
@@ -79,8 +70,8 @@ impl BottomUp {
 }
 
 impl TransitionSystem for BottomUp {
-    type Tree = BinaryTree;
-    type State = State;
+    builds!(BinaryTree, labels symbols, root d0);
+
     const UNARIES: Unaries = Unaries::Keep;
 
     fn from_trees<'a>(trees: impl Iterator<Item = &'a BinaryTree>, _options: &SystemOptions) -> Self {
@@ -100,87 +91,65 @@ impl TransitionSystem for BottomUp {
         BottomUp { symbols, max_unary }
     }
 
-    from_tables!(symbols);
-
-    fn start(&self, forest: &mut Forest, sentence: &Sentence) -> State {
-        forest.start(sentence.tokens.len(), false);
-        let is_finished = sentence.tokens.is_empty();
-        State { top: None, rest: None, n_unary: 0, next: TokenIdx::new(0), is_finished, past: None }
+    #[inline]
+    fn actions(&self) -> Actions<Action> {
+        let (n_labels, n_symbols) = (self.symbols.labels().len(), self.symbols.len());
+        Actions::new([1, 1, 1, n_labels, n_symbols, n_symbols])
     }
 
-    fn is_final(&self, _forest: &Forest, state: &State) -> bool {
-        state.is_finished
+    fn is_final(&self, forest: &Forest, state: &State) -> bool {
+        state.own.is_finished || forest.n_tokens() == 0
     }
 
     fn legal(&self, forest: &Forest, state: &State, out: &mut ActionSet) {
         let actions = self.actions().clear(out);
-        if state.is_finished {
+        if self.is_final(forest, state) {
             out.insert(actions.id(Action::Idle));
             return;
         }
-        let words_left = state.next.index() < forest.n_tokens();
+        let words_left = state.words_left(forest);
         if words_left {
             out.insert(actions.id(Action::Shift));
         }
-        let Some(top) = state.top else { return };
+        let Some(top) = state.d0 else { return };
         let (roots, inner) = (self.symbols.roots(), self.symbols.inner());
         let longest = self.longest_chain(forest.n_tokens());
         let solid_top = is_solid(forest, top);
-        let is_whole = !words_left && state.rest.is_none();
+        let is_whole = !words_left && state.stack.is_none();
         let label = forest.node(top).label.filter(|_| solid_top);
         if is_whole && label.is_some_and(|label| roots.contains(&label.index())) {
             out.insert(actions.id(Action::Finish));
         }
         // What was seen only at roots has nothing above it.
         let may_go_on = !is_whole || label.is_none_or(|label| inner.contains(&label.index()));
-        if solid_top && may_go_on && state.n_unary < longest {
+        if solid_top && may_go_on && state.own.n_unary < longest {
             if is_whole {
                 actions.allow(Action::Unary, roots.clone(), out);
             }
-            if !is_whole || state.n_unary + 1 < longest {
+            if !is_whole || state.own.n_unary + 1 < longest {
                 actions.allow(Action::Unary, inner.clone(), out);
             }
         }
-        let Some(rest) = state.rest else { return };
-        let rest = forest.cell(rest);
-        let solid_s0 = is_solid(forest, rest.node);
-        let makes_whole = !words_left && rest.below.is_none();
-        let labels =
-            [if makes_whole { roots } else { 0..0 }, if !makes_whole || longest > 0 { inner } else { 0..0 }];
-        let may_be_temporary =
-            words_left || rest.below.is_some_and(|below| is_solid(forest, forest.cell(below).node));
-        let kinds = [(Action::Left as _, solid_top), (Action::Right as _, solid_s0)];
-        self.symbols.allow_reductions(&actions, kinds, &labels, may_be_temporary, out);
+        let Some(pair) = Joinable::of(forest, state) else { return };
+        let roots = if pair.makes_whole { roots } else { 0..0 };
+        let inner = if !pair.makes_whole || longest > 0 { inner } else { 0..0 };
+        let kinds = [(Action::Left as _, pair.solid_d0), (Action::Right as _, pair.solid_s0)];
+        self.symbols.allow_reductions(&actions, kinds, &[roots, inner], pair.may_be_temporary, out);
     }
 
-    fn apply(&self, forest: &mut Forest, state: &State, action: ActionId) -> State {
-        let past = Some(forest.push_step(action, state.past));
-        let (label, side) = match self.actions().get(action) {
-            Action::Shift => {
-                let (top, rest) = (Some(forest.leaf(state.next)), stacked(forest, state.top, state.rest));
-                return State { top, rest, n_unary: 0, next: after(state.next), past, ..*state };
-            }
-            Action::Finish => return State { is_finished: true, past, ..*state },
-            Action::Idle => return State { past, ..*state },
+    fn act(&self, forest: &mut Forest, state: &mut State, action: Action) {
+        let n_unary = std::mem::take(&mut state.own.n_unary);
+        match action {
+            Action::Shift => state.shift_to_d0(forest),
+            Action::Finish => state.own.is_finished = true,
+            Action::Idle => {}
             Action::Unary(label) => {
-                let top = unary(forest, label, state.top);
-                return State { top, n_unary: state.n_unary + 1, past, ..*state };
+                state.reduce_unary(forest, label);
+                state.own.n_unary = n_unary + 1;
             }
-            Action::Left(label) => (label, Side::Left),
-            Action::Right(label) => (label, Side::Right),
-        };
-        let rest = *forest.cell(state.rest.expect("a binary reduction needs two items"));
-        let children = [rest.node, state.top.expect("a binary reduction needs two items")];
-        let top = Some(self.symbols.join(forest, label, children, side));
-        State { top, rest: rest.below, n_unary: 0, past, ..*state }
-    }
-
-    fn view(&self, state: &State) -> View {
-        view(state.top, state.rest, state.next, state.past)
-    }
-
-    fn tree(&self, forest: &Forest, state: &State) -> BinaryTree {
-        self.symbols.tree(forest, state.top)
+            Action::Left(label) => state.reduce(forest, &self.symbols, label, Side::Left),
+            Action::Right(label) => state.reduce(forest, &self.symbols, label, Side::Right),
+        }
     }
 
     fn derive(&self, gold: &BinaryTree) -> Result<Vec<ActionId>, Underivable> {

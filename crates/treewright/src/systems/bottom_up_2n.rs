@@ -15,15 +15,14 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::forest::{Forest, Place, View};
-use crate::ids::{ActionId, CellId, LabelId, NodeId, StepId, TokenIdx};
-use crate::sentence::Sentence;
+use crate::forest::{Forest, Place};
+use crate::ids::{ActionId, LabelId, NodeId};
+use crate::system::actions::{Actions, Argument, Text, actions, places};
+use crate::system::configuration::Configuration;
 use crate::system::{ActionSet, Mergeable, StackEffect, SystemOptions, TransitionSystem};
-use crate::systems::actions::{Actions, Argument, Text, actions, from_tables, places};
-use crate::systems::binary::{SymbolSets, Symbols, continuous, is_solid, stacked, unary, view};
-use crate::systems::labels::after;
-use crate::tree::Underivable;
-use crate::tree::{BinaryKind, BinaryTree, Child, Side, Unaries};
+use crate::systems::binary::{Joinable, SymbolSets, Symbols, continuous, is_solid};
+use crate::systems::labels::builds;
+use crate::tree::{BinaryKind, BinaryTree, Child, Side, Unaries, Underivable};
 
 /// The transition system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,13 +66,12 @@ impl Text<BottomUp2n> for Pair {
 }
 
 /// One configuration.
-#[derive(Clone, Copy, Debug)]
-pub struct State {
-    top: Option<NodeId>,
-    rest: Option<CellId>,
-    next: TokenIdx,
+pub type State = Configuration<Own>;
+
+/// What a configuration holds beside stack and buffer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Own {
     is_finished: bool,
-    past: Option<StepId>,
 }
 
 impl BottomUp2n {
@@ -83,14 +81,6 @@ impl BottomUp2n {
         let id = |label: &str| symbols.label(label).map(|label| label.index() as u32);
         let pairs: BTreeSet<(u32, u32)> = pairs.into_iter().filter_map(|(x, y)| id(y).zip(id(x))).collect();
         BottomUp2n { symbols, pairs: pairs.into_iter().collect() }
-    }
-
-    /// Its actions.
-    #[inline]
-    fn actions(&self) -> Actions<Action> {
-        let (n_labels, n_symbols, n_pairs) =
-            (self.symbols.labels().len(), self.symbols.len(), self.pairs.len());
-        Actions::new([1, 1, n_labels, n_symbols, n_symbols, n_pairs, n_pairs])
     }
 
     /// The lower and the upper label of a pair.
@@ -120,8 +110,8 @@ impl BottomUp2n {
 }
 
 impl TransitionSystem for BottomUp2n {
-    type Tree = BinaryTree;
-    type State = State;
+    builds!(BinaryTree, labels symbols, root d0);
+
     const UNARIES: Unaries = Unaries::One;
 
     fn from_trees<'a>(trees: impl Iterator<Item = &'a BinaryTree>, _options: &SystemOptions) -> Self {
@@ -136,90 +126,65 @@ impl TransitionSystem for BottomUp2n {
         Self::new(symbols, pairs.iter().map(|(x, y)| (x.as_str(), y.as_str())))
     }
 
-    from_tables!(symbols);
-
-    fn start(&self, forest: &mut Forest, sentence: &Sentence) -> State {
-        forest.start(sentence.tokens.len(), false);
-        let is_finished = sentence.tokens.is_empty();
-        State { top: None, rest: None, next: TokenIdx::new(0), is_finished, past: None }
+    #[inline]
+    fn actions(&self) -> Actions<Action> {
+        let (n_labels, n_symbols, n_pairs) =
+            (self.symbols.labels().len(), self.symbols.len(), self.pairs.len());
+        Actions::new([1, 1, n_labels, n_symbols, n_symbols, n_pairs, n_pairs])
     }
 
-    fn is_final(&self, _forest: &Forest, state: &State) -> bool {
-        state.is_finished
+    fn is_final(&self, forest: &Forest, state: &State) -> bool {
+        state.own.is_finished || forest.n_tokens() == 0
     }
 
     fn legal(&self, forest: &Forest, state: &State, out: &mut ActionSet) {
         let actions = self.actions().clear(out);
-        if state.is_finished {
+        if self.is_final(forest, state) {
             return;
         }
-        let words_left = state.next.index() < forest.n_tokens();
+        let words_left = state.words_left(forest);
         if words_left {
             if forest.n_tokens() > 1 {
                 out.insert(actions.id(Action::Shift));
             }
             actions.allow(Action::ShiftUnary, self.symbols.above_words(forest), out);
         }
-        let Some(top) = state.top else { return };
-        let Some(rest) = state.rest else {
+        let Some(pair) = Joinable::of(forest, state) else {
             if !words_left {
                 out.insert(actions.id(Action::Finish));
             }
             return;
         };
-        let rest = forest.cell(rest);
-        let (solid_top, solid_s0) = (is_solid(forest, top), is_solid(forest, rest.node));
-        let makes_whole = !words_left && rest.below.is_none();
-        let labels = if makes_whole { self.symbols.roots() } else { self.symbols.inner() };
+        let labels = if pair.makes_whole { self.symbols.roots() } else { self.symbols.inner() };
         let pairs = self.pairs_to(&labels);
-        if solid_top {
+        if pair.solid_d0 {
             actions.allow(Action::LeftUnary, pairs.clone(), out);
         }
-        if solid_s0 {
+        if pair.solid_s0 {
             actions.allow(Action::RightUnary, pairs, out);
         }
-        let may_be_temporary =
-            words_left || rest.below.is_some_and(|below| is_solid(forest, forest.cell(below).node));
-        let kinds = [(Action::Left as _, solid_top), (Action::Right as _, solid_s0)];
-        self.symbols.allow_reductions(&actions, kinds, &[labels], may_be_temporary, out);
+        let kinds = [(Action::Left as _, pair.solid_d0), (Action::Right as _, pair.solid_s0)];
+        self.symbols.allow_reductions(&actions, kinds, &[labels], pair.may_be_temporary, out);
     }
 
-    fn apply(&self, forest: &mut Forest, state: &State, action: ActionId) -> State {
-        let past = Some(forest.push_step(action, state.past));
-        let with_upper = |pair| {
+    fn act(&self, forest: &mut Forest, state: &mut State, action: Action) {
+        let mut reduce = |side, pair| {
             let (lower, upper) = self.pair(pair);
-            (lower, Some(upper))
+            state.reduce(forest, &self.symbols, lower, side);
+            state.reduce_unary(forest, upper);
         };
-        let (side, (lower, upper)) = match self.actions().get(action) {
-            Action::Finish => return State { is_finished: true, past, ..*state },
-            kind @ (Action::Shift | Action::ShiftUnary(_)) => {
-                let rest = stacked(forest, state.top, state.rest);
-                let mut top = Some(forest.leaf(state.next));
-                if let Action::ShiftUnary(label) = kind {
-                    top = unary(forest, label, top);
-                }
-                return State { top, rest, next: after(state.next), past, ..*state };
+        match action {
+            Action::Shift => state.shift_to_d0(forest),
+            Action::Finish => state.own.is_finished = true,
+            Action::ShiftUnary(label) => {
+                state.shift_to_d0(forest);
+                state.reduce_unary(forest, label);
             }
-            Action::Left(label) => (Side::Left, (label, None)),
-            Action::Right(label) => (Side::Right, (label, None)),
-            Action::LeftUnary(pair) => (Side::Left, with_upper(pair)),
-            Action::RightUnary(pair) => (Side::Right, with_upper(pair)),
-        };
-        let rest = *forest.cell(state.rest.expect("a binary reduction needs two items"));
-        let children = [rest.node, state.top.expect("a binary reduction needs two items")];
-        let mut top = Some(self.symbols.join(forest, lower, children, side));
-        if let Some(upper) = upper {
-            top = unary(forest, upper, top);
+            Action::Left(label) => state.reduce(forest, &self.symbols, label, Side::Left),
+            Action::Right(label) => state.reduce(forest, &self.symbols, label, Side::Right),
+            Action::LeftUnary(pair) => reduce(Side::Left, pair),
+            Action::RightUnary(pair) => reduce(Side::Right, pair),
         }
-        State { top, rest: rest.below, past, ..*state }
-    }
-
-    fn view(&self, state: &State) -> View {
-        view(state.top, state.rest, state.next, state.past)
-    }
-
-    fn tree(&self, forest: &Forest, state: &State) -> BinaryTree {
-        self.symbols.tree(forest, state.top)
     }
 
     fn derive(&self, gold: &BinaryTree) -> Result<Vec<ActionId>, Underivable> {
@@ -306,16 +271,19 @@ impl Mergeable<State> for BottomUp2n {
     }
 
     fn over(&self, forest: &mut Forest, below: &State, state: &State) -> State {
-        State { rest: stacked(forest, below.top, below.rest), ..*state }
+        let mut over = State { stack: below.stack, ..*state };
+        if let Some(d0) = below.d0 {
+            over.push(forest, d0);
+        }
+        over
     }
 
     /// How many items there are, and whether the topmost two are temporaries: a reduction must not make a temporary on top
     /// of another when no word is left.
     fn rules(&self, forest: &Forest, state: &State) -> u32 {
-        let s0 = state.rest.map(|rest| forest.cell(rest).node);
         let is_temporary = |node: Option<NodeId>| u32::from(node.is_some_and(|node| !is_solid(forest, node)));
-        let n_items = forest.depth(state.rest) + u32::from(state.top.is_some());
-        n_items.min(2) << 2 | is_temporary(s0) << 1 | is_temporary(state.top)
+        let n_items = forest.depth(state.stack) + u32::from(state.d0.is_some());
+        n_items.min(2) << 2 | is_temporary(state.s0(forest)) << 1 | is_temporary(state.d0)
     }
 }
 

@@ -11,20 +11,17 @@ use std::marker::PhantomData;
 
 use serde::{Deserialize, Serialize};
 
-use crate::forest::{Forest, Node, Place, View};
-use crate::ids::{ActionId, NodeId};
-use crate::sentence::{Sentence, Str};
+use crate::forest::{Forest, Kind, Node, Place};
+use crate::ids::{ActionId, LabelId, NodeId};
+use crate::sentence::Str;
+use crate::system::actions::{Actions, Kinds, Named, Text};
+use crate::system::configuration::Configuration;
 use crate::system::{ActionSet, Mergeable, StackEffect, SystemOptions, TransitionSystem};
-use crate::systems::actions::{Actions, Kinds, Named, Text, from_tables};
-use crate::tree::DependencyTree;
-use crate::tree::Underivable;
+use crate::tree::{DependencyTree, Underivable};
 
-mod configuration;
 mod gold;
 mod relations;
 
-pub use configuration::Configuration;
-pub(super) use configuration::word;
 pub(super) use gold::{Gold, Reachable};
 pub use relations::{LeftRelation, Relations, RightRelation};
 
@@ -45,16 +42,19 @@ pub struct ArcSystem<R> {
 }
 
 /// What tells one dependency system from another.
-///
-/// It is the type of its actions: the last two kinds are LEFT and RIGHT, and there is one action of each kind before them.
-pub trait ArcRules: Kinds + Named<ArcSystem<Self>> + Debug + Eq + Send + Sync + 'static {
+pub trait ArcRules: Debug + Send + Sync + 'static + Sized {
+    /// Its actions: SHIFT, one that only some systems have, LEFT and RIGHT.
+    type Action: Kinds + Named<ArcSystem<Self>>;
     /// What a configuration holds beside stack and buffer.
     type Own: Copy + Debug + Default + Send;
+
+    /// How many actions come before the arcs.
+    const N_BEFORE: usize = 2;
 
     /// Is the parse finished? Unless a system says otherwise, with nothing on the stack and r alone in the buffer.
     #[inline]
     fn is_final(forest: &Forest, state: &Configuration<Self::Own>) -> bool {
-        state.is_done(forest)
+        state.stack.is_none() && forest.node(state.b0(forest)).kind == Kind::Root
     }
 
     /// Where r is in the end.
@@ -71,7 +71,12 @@ pub trait ArcRules: Kinds + Named<ArcSystem<Self>> + Debug + Eq + Send + Sync + 
     );
 
     /// What an action does to stack and buffer.
-    fn apply(relations: &Relations, forest: &mut Forest, state: &mut Configuration<Self::Own>, action: Self);
+    fn act(
+        relations: &Relations,
+        forest: &mut Forest,
+        state: &mut Configuration<Self::Own>,
+        action: Self::Action,
+    );
 
     /// The canonical derivation of a tree.
     ///
@@ -83,7 +88,7 @@ pub trait ArcRules: Kinds + Named<ArcSystem<Self>> + Debug + Eq + Send + Sync + 
     fn max_steps(n_tokens: usize) -> usize;
 
     /// What an action does to the stack, in systems whose states can be merged.
-    fn effect(self) -> Option<StackEffect> {
+    fn effect(_action: Self::Action) -> Option<StackEffect> {
         None
     }
 
@@ -99,67 +104,51 @@ pub trait ArcRules: Kinds + Named<ArcSystem<Self>> + Debug + Eq + Send + Sync + 
 }
 
 impl<R: ArcRules> ArcSystem<R> {
-    /// How many actions come before the arcs.
-    const N_BEFORE: usize = R::N - 2;
-
     /// A system with these relations, each allowed in every place; none means unlabelled trees.
     pub fn with_labels(labels: impl IntoIterator<Item = Str>, single_root: bool) -> Self {
-        let relations = Relations::with_labels(labels, Self::N_BEFORE);
+        let relations = Relations::with_labels(labels, R::N_BEFORE);
         ArcSystem { relations, single_root, rules: PhantomData }
-    }
-
-    /// Its actions.
-    #[inline]
-    fn actions(&self) -> Actions<R> {
-        Actions::ending_in(self.relations.n_arcs())
     }
 }
 
 impl<R: ArcRules> TransitionSystem for ArcSystem<R> {
     type Tree = DependencyTree;
     type State = Configuration<R::Own>;
+    type Action = R::Action;
+    const HAS_ROOT: bool = true;
 
     fn from_trees<'a>(trees: impl Iterator<Item = &'a DependencyTree>, options: &SystemOptions) -> Self {
-        let relations = Relations::from_trees(trees, Self::N_BEFORE);
+        let relations = Relations::from_trees(trees, R::N_BEFORE);
         ArcSystem { relations, single_root: options.single_root, rules: PhantomData }
     }
 
-    from_tables!(relations);
+    #[inline]
+    fn actions(&self) -> Actions<R::Action> {
+        let [n_left, n_right] = self.relations.n_arcs();
+        Actions::new([1, R::N_BEFORE - 1, n_left, n_right])
+    }
 
-    fn start(&self, forest: &mut Forest, sentence: &Sentence) -> Configuration<R::Own> {
-        Configuration::start(forest, sentence.tokens.len())
+    fn label(&self, label: LabelId) -> String {
+        self.relations.name(label).to_string()
     }
 
     #[inline]
-    fn is_final(&self, forest: &Forest, state: &Configuration<R::Own>) -> bool {
+    fn is_final(&self, forest: &Forest, state: &Self::State) -> bool {
         R::is_final(forest, state)
     }
 
     #[inline]
-    fn legal(&self, forest: &Forest, state: &Configuration<R::Own>, out: &mut ActionSet) {
+    fn legal(&self, forest: &Forest, state: &Self::State, out: &mut ActionSet) {
         out.reset(self.n_actions());
         R::legal(self, forest, state, out);
     }
 
     #[inline]
-    fn apply(
-        &self,
-        forest: &mut Forest,
-        state: &Configuration<R::Own>,
-        action: ActionId,
-    ) -> Configuration<R::Own> {
-        let mut next = *state;
-        R::apply(&self.relations, forest, &mut next, self.actions().get(action));
-        next.note(forest, action);
-        next
+    fn act(&self, forest: &mut Forest, state: &mut Self::State, action: R::Action) {
+        R::act(&self.relations, forest, state, action);
     }
 
-    #[inline]
-    fn view(&self, state: &Configuration<R::Own>) -> View {
-        state.view()
-    }
-
-    fn tree(&self, forest: &Forest, state: &Configuration<R::Own>) -> DependencyTree {
+    fn tree(&self, forest: &Forest, state: &Self::State) -> DependencyTree {
         self.relations.tree(forest, R::root(forest, state))
     }
 
@@ -168,15 +157,15 @@ impl<R: ArcRules> TransitionSystem for ArcSystem<R> {
     }
 
     fn check_tables(&self) -> Result<(), String> {
-        self.relations.check(Self::N_BEFORE)
+        self.relations.check(R::N_BEFORE)
     }
 
     fn max_steps(&self, n_tokens: usize) -> usize {
         R::max_steps(n_tokens)
     }
 
-    fn mergeable(&self) -> Option<&dyn Mergeable<Configuration<R::Own>>> {
-        self.actions().get(SHIFT).effect().map(|_| self as _)
+    fn mergeable(&self) -> Option<&dyn Mergeable<Self::State>> {
+        R::effect(self.actions().get(SHIFT)).map(|_| self as _)
     }
 }
 
@@ -186,7 +175,7 @@ impl<R: ArcRules> Mergeable<Configuration<R::Own>> for ArcSystem<R> {
     }
 
     fn effect(&self, action: ActionId) -> StackEffect {
-        self.actions().get(action).effect().expect("asked only where states can be merged")
+        R::effect(self.actions().get(action)).expect("asked only where states can be merged")
     }
 
     fn over(
@@ -197,8 +186,7 @@ impl<R: ArcRules> Mergeable<Configuration<R::Own>> for ArcSystem<R> {
     ) -> Configuration<R::Own> {
         let top = state.s0(forest).expect("what is put on another stack is there");
         let own = R::own_over(forest.node(top), below.own);
-        let mut over = *state;
-        (over.stack, over.own) = (below.stack, own);
+        let mut over = Configuration { stack: below.stack, own, ..*state };
         over.push(forest, top);
         over
     }
@@ -206,6 +194,39 @@ impl<R: ArcRules> Mergeable<Configuration<R::Own>> for ArcSystem<R> {
     fn rules(&self, forest: &Forest, state: &Configuration<R::Own>) -> u32 {
         forest.depth(state.stack).min(2) << 2 | R::own_rules(self, state.own)
     }
+}
+
+/// How arcs are made and words reordered.
+impl<O> Configuration<O> {
+    /// Puts s0 after b0 in the buffer.
+    #[inline]
+    pub(super) fn put_after_b0(&mut self, forest: &mut Forest) {
+        let (s0, b0) = (self.pop(forest), self.take(forest));
+        self.put_back(forest, s0);
+        self.put_back(forest, b0);
+    }
+
+    /// Pops s0 and attaches it to b0.
+    #[inline]
+    pub(super) fn attach_to_b0(&mut self, forest: &mut Forest, label: LabelId) {
+        let (s0, b0) = (self.pop(forest), self.take(forest));
+        let head = forest.attach(b0, s0, label);
+        self.put_back(forest, head);
+    }
+
+    /// Pops s0 and attaches it to s1.
+    #[inline]
+    pub(super) fn attach_to_s1(&mut self, forest: &mut Forest, label: LabelId) {
+        let (s0, s1) = (self.pop(forest), self.pop(forest));
+        let head = forest.attach(s1, s0, label);
+        self.push(forest, head);
+    }
+}
+
+/// The word (n for r) that a node stands for.
+#[inline]
+pub(super) fn word(forest: &Forest, node: NodeId) -> usize {
+    forest.node(node).head.index()
 }
 
 /// The relation with a hyphen before it; nothing, if it is empty.

@@ -35,11 +35,3 @@ pub(crate) fn constituents(labels: &Labels, tree: &ConstituentTree) -> Result<Ve
         })
         .collect()
 }
-
-/// Ranges of an array that is sorted by a key: those of key `k` stand at `starts[k]..starts[k + 1]`.
-pub(crate) fn starts(keys: impl Iterator<Item = u32>, n_keys: usize) -> Vec<u32> {
-    let mut starts = vec![0; n_keys + 1];
-    keys.for_each(|key| starts[key as usize + 1] += 1);
-    (0..n_keys).for_each(|key| starts[key + 1] += starts[key]);
-    starts
-}

@@ -9,14 +9,13 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::forest::{Forest, View};
-use crate::ids::{ActionId, CellId, LabelId, StepId, TokenIdx};
-use crate::sentence::Sentence;
+use crate::forest::Forest;
+use crate::ids::{ActionId, LabelId};
+use crate::system::actions::{Actions, actions};
+use crate::system::configuration::Configuration;
 use crate::system::{ActionSet, SystemOptions, TransitionSystem, check_limit};
-use crate::systems::actions::{Actions, actions, from_tables};
-use crate::systems::labels::{self, Labels, Places, SeenLabels};
-use crate::tree::Underivable;
-use crate::tree::{Child, ConstituentTree};
+use crate::systems::labels::{self, Labels, PlacedLabels, builds};
+use crate::tree::{Child, ConstituentTree, Underivable};
 
 mod oracle;
 
@@ -25,28 +24,27 @@ pub use oracle::DynamicOracle;
 /// The in-order system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InOrder {
-    pub(super) labels: Labels,
-    #[serde(default)]
-    places: Places,
+    #[serde(flatten)]
+    pub(super) table: PlacedLabels,
     /// The longest chain of unary constituents above one item; `None` is no limit.
     max_unary: Option<u32>,
 }
 
 /// One configuration.
-#[derive(Clone, Copy, Debug)]
-pub struct State {
-    pub(super) stack: Option<CellId>,
-    pub(super) next: TokenIdx,
+pub type State = Configuration<Own>;
+
+/// What a configuration holds beside stack and buffer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Own {
     /// Openings on the stack.
-    pub(super) n_open: u32,
+    n_open: u32,
     /// Unary constituents at the top of the topmost word or constituent.
-    pub(super) n_unary: u32,
+    n_unary: u32,
     /// Is the top of the stack an opening?
-    pub(super) is_fresh: bool,
+    is_fresh: bool,
     /// Does the bottommost opening have a label that was seen only at roots?
     in_root: bool,
-    pub(super) is_finished: bool,
-    past: Option<StepId>,
+    is_finished: bool,
 }
 
 actions! {
@@ -60,12 +58,11 @@ actions! {
     /// at roots, the gold constituents that start with s0 and do not cover all words.
     Open(label: LabelId) = "NT-{label}",
     /// **Legal** when something is open (directly after NT: a unary constituent); while words remain, not for a label
-    /// seen only at roots. **Effect** closes the topmost
-    /// opening over everything above it and the item below it. **Cost** the constituent, if it is not gold, and the
-    /// gold ones it stands in the way of.
+    /// seen only at roots. **Effect** closes the topmost opening over everything above it and the item below it.
+    /// **Cost** the constituent, if it is not gold, and the gold ones that it makes impossible.
     Reduce = "RE",
-    /// **Legal** when one constituent covers all words, with a label that may stand at roots. **Effect** ends the parse. **Cost** gold constituents above
-    /// s0 that were not built.
+    /// **Legal** when one constituent covers all words, with a label that may stand at roots. **Effect** ends the parse.
+    /// **Cost** gold constituents above s0 that were not built.
     Finish = "FI",
 }
 
@@ -73,133 +70,105 @@ impl InOrder {
     /// A system with these labels, each of which may stand anywhere; `max_unary` bounds unary chains (at least one is
     /// always allowed).
     pub fn with_labels(labels: Labels, max_unary: Option<u32>) -> Self {
-        InOrder { labels, places: Places::default(), max_unary: max_unary.map(|max| max.max(1)) }
+        InOrder { table: PlacedLabels::anywhere(labels), max_unary: max_unary.map(|max| max.max(1)) }
     }
 
     /// Refuses trees that the system cannot build, but for unknown labels.
     fn check(&self, gold: &ConstituentTree) -> Result<(), Underivable> {
-        self.places.check(&self.labels, gold)?;
+        self.table.check(gold)?;
         let chain = longest_chain(gold);
         if let Some(max) = self.max_unary.filter(|&max| chain > max) {
             return Err(Underivable(format!("a unary chain of {chain} is longer than the limit, {max}")));
         }
         Ok(())
     }
-
-    /// Its actions.
-    #[inline]
-    pub(super) fn actions(&self) -> Actions<Action> {
-        Actions::new([1, self.labels.len(), 1, 1])
-    }
 }
 
 impl TransitionSystem for InOrder {
-    type Tree = ConstituentTree;
-    type State = State;
+    builds!(ConstituentTree, labels table, root stack);
 
     fn from_trees<'a>(trees: impl Iterator<Item = &'a ConstituentTree>, _options: &SystemOptions) -> Self {
-        let (labels, places, max_unary) = SeenLabels::of(trees, longest_chain);
-        InOrder { labels, places, max_unary }
+        let (table, max_unary) = PlacedLabels::of(trees, longest_chain);
+        InOrder { table, max_unary }
     }
 
-    from_tables!(labels);
-
-    fn start(&self, forest: &mut Forest, sentence: &Sentence) -> State {
-        forest.start(sentence.len(), false);
-        State {
-            stack: None,
-            next: TokenIdx::new(0),
-            n_open: 0,
-            n_unary: 0,
-            is_fresh: false,
-            in_root: false,
-            is_finished: false,
-            past: None,
-        }
+    #[inline]
+    fn actions(&self) -> Actions<Action> {
+        Actions::new([1, self.table.labels.len(), 1, 1])
     }
 
     fn is_final(&self, _forest: &Forest, state: &State) -> bool {
-        state.is_finished
+        state.own.is_finished
     }
 
     fn legal(&self, forest: &Forest, state: &State, out: &mut ActionSet) {
         let actions = self.actions().clear(out);
-        if state.is_finished {
+        let Own { n_open, n_unary, is_fresh, in_root, is_finished } = state.own;
+        if is_finished {
             return;
         }
-        let words_left = state.next.index() < forest.n_tokens();
-        let may_grow_by =
-            |count: u32| self.max_unary.is_none_or(|max| state.n_unary.saturating_add(count) <= max);
+        let words_left = state.words_left(forest);
+        let may_grow_by = |count: u32| self.max_unary.is_none_or(|max| n_unary.saturating_add(count) <= max);
         // A word on a lone finished item could never be joined with it.
-        if words_left && (state.stack.is_none() || state.n_open > 0) {
+        if words_left && (state.stack.is_none() || n_open > 0) {
             out.insert(actions.id(Action::Shift));
         }
         let mut openings = |labels: Range<usize>| actions.allow(Action::Open, labels, out);
-        let n_labels = self.labels.len();
-        if let Some(s0) = state.stack.filter(|_| !state.is_fresh) {
-            if state.n_open > 0 {
+        if let Some(s0) = state.stack.filter(|_| !is_fresh) {
+            if n_open > 0 {
                 // An opening that may neither be closed at once nor take a word would be a dead end.
                 if words_left || may_grow_by(1) {
-                    openings(self.places.inner(n_labels));
+                    openings(self.table.inner());
                 }
             } else if words_left {
-                openings(0..n_labels);
+                openings(0..self.table.labels.len());
             } else {
                 let label = forest.node(forest.cell(s0).node).label;
-                let may_stand_inside = label.is_none_or(|label| !self.places.is_root_only(label));
+                let may_stand_inside = label.is_none_or(|label| !self.table.is_root_only(label));
                 if may_stand_inside && may_grow_by(1) {
-                    openings(self.places.roots(n_labels));
+                    openings(self.table.roots());
                 }
                 // Without room for a root above it, this would be a dead end.
                 if may_stand_inside && may_grow_by(2) {
-                    openings(self.places.inner(n_labels));
+                    openings(self.table.inner());
                 }
-                if label.is_some_and(|label| self.places.roots(n_labels).contains(&label.index())) {
+                if label.is_some_and(|label| self.table.roots().contains(&label.index())) {
                     out.insert(actions.id(Action::Finish));
                 }
             }
         }
-        let would_close_root = state.in_root && state.n_open == 1;
-        if state.n_open > 0 && (!state.is_fresh || may_grow_by(1)) && !(would_close_root && words_left) {
+        let would_close_root = in_root && n_open == 1;
+        if n_open > 0 && (!is_fresh || may_grow_by(1)) && !(would_close_root && words_left) {
             out.insert(actions.id(Action::Reduce));
         }
     }
 
-    fn apply(&self, forest: &mut Forest, state: &State, action: ActionId) -> State {
-        let past = Some(forest.push_step(action, state.past));
-        match self.actions().get(action) {
+    fn act(&self, forest: &mut Forest, state: &mut State, action: Action) {
+        match action {
             Action::Shift => {
-                let word = forest.leaf(state.next);
-                let stack = Some(forest.push_cell(word, state.stack));
-                let next = labels::after(state.next);
-                State { stack, next, n_unary: 0, is_fresh: false, past, ..*state }
+                state.shift(forest);
+                state.own.n_unary = 0;
+                state.own.is_fresh = false;
             }
             Action::Open(label) => {
-                let s0 = state.stack.expect("NT is legal only above an item");
-                let left = forest.node(forest.cell(s0).node).left;
-                let opening = forest.push_opening(label, left, state.next);
-                let stack = Some(forest.push_cell(opening, state.stack));
-                let in_root = state.in_root || self.places.is_root_only(label);
-                State { stack, n_open: state.n_open + 1, is_fresh: true, in_root, past, ..*state }
+                let s0 = state.s0(forest).expect("NT is legal only above an item");
+                let opening = forest.push_opening(label, forest.node(s0).left, state.next);
+                state.push(forest, opening);
+                state.own.n_open += 1;
+                state.own.is_fresh = true;
+                state.own.in_root |= self.table.is_root_only(label);
             }
             Action::Reduce => {
                 let (label, count, below) = labels::topmost_opening(forest, state.stack);
                 let first = *forest.cell(below.expect("an opening stands on its first child"));
                 let node = forest.push_reduction(label, Some(first.node), state.stack, count);
-                let stack = Some(forest.push_cell(node, first.below));
-                let n_unary = if count == 0 { state.n_unary + 1 } else { 0 };
-                State { stack, n_open: state.n_open - 1, n_unary, is_fresh: false, past, ..*state }
+                state.stack = Some(forest.push_cell(node, first.below));
+                state.own.n_open -= 1;
+                state.own.n_unary = if count == 0 { state.own.n_unary + 1 } else { 0 };
+                state.own.is_fresh = false;
             }
-            Action::Finish => State { is_finished: true, past, ..*state },
+            Action::Finish => state.own.is_finished = true,
         }
-    }
-
-    fn view(&self, state: &State) -> View {
-        labels::view(state.stack, state.next, state.past)
-    }
-
-    fn tree(&self, forest: &Forest, state: &State) -> ConstituentTree {
-        self.labels.tree(forest, state.stack)
     }
 
     fn derive(&self, gold: &ConstituentTree) -> Result<Vec<ActionId>, Underivable> {
@@ -216,7 +185,7 @@ impl TransitionSystem for InOrder {
             match item {
                 Todo::Visit(Child::Token(_)) => actions.push(table.id(Action::Shift)),
                 Todo::Visit(Child::Node(node)) => {
-                    let label = self.labels.id(&gold.node(node).label)?;
+                    let label = self.table.labels.id(&gold.node(node).label)?;
                     let (&first, rest) =
                         gold.children(node).split_first().expect("every constituent has a child");
                     todo.push(Todo::Close);
@@ -233,7 +202,7 @@ impl TransitionSystem for InOrder {
     }
 
     fn check_tables(&self) -> Result<(), String> {
-        self.places.check_table(self.labels.len())?;
+        self.table.check_table()?;
         check_limit("max_unary", self.max_unary, 1)
     }
 

@@ -5,11 +5,30 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::forest::{Forest, Kind, View};
-use crate::ids::{CellId, LabelId, NodeId, StepId, TokenIdx};
+use crate::forest::{Forest, Kind};
+use crate::ids::{CellId, LabelId, NodeId};
 use crate::sentence::Str;
-use crate::tree::Underivable;
-use crate::tree::{Child, ConstituentTree, TreeBuilder};
+use crate::tree::{Child, ConstituentTree, TreeBuilder, Underivable};
+
+/// What a constituent system builds, in an `impl TransitionSystem`: its types and what follows from its table of labels,
+/// which stands in a field of this name. At the end, the root of the tree is found in this part of the configuration.
+macro_rules! builds {
+    ($tree:ty, labels $table:ident, root $root:ident) => {
+        type Tree = $tree;
+        type State = State;
+        type Action = Action;
+
+        fn label(&self, label: LabelId) -> String {
+            self.$table.name(label).to_string()
+        }
+
+        fn tree(&self, forest: &Forest, state: &State) -> $tree {
+            self.$table.tree(forest, state.$root)
+        }
+    };
+}
+
+pub(super) use builds;
 
 /// Labels and their ids, in the order in which they were added.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,6 +123,62 @@ impl Labels {
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
         self.names.iter().map(Str::as_str)
     }
+}
+
+/// The labels of a system with openings, and where each may stand. Those seen only at roots come first, and those never
+/// seen at a root last, so that what may stand somewhere is one range.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PlacedLabels {
+    pub(crate) labels: Labels,
+    #[serde(default)]
+    places: Places,
+}
+
+/// How many labels are seen in one kind of place only. The default allows every label everywhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Places {
+    n_root_only: usize,
+    n_inner_only: usize,
+}
+
+impl PlacedLabels {
+    /// Labels each of which may stand anywhere.
+    pub(crate) fn anywhere(labels: Labels) -> Self {
+        PlacedLabels { labels, places: Places::default() }
+    }
+
+    /// The labels of these trees, and the largest `limit` of any tree (at least 1).
+    pub(crate) fn of<'a>(
+        trees: impl Iterator<Item = &'a ConstituentTree>,
+        limit: impl Fn(&ConstituentTree) -> u32,
+    ) -> (Self, Option<u32>) {
+        // By label: was it seen at a root, and inside a tree?
+        let (mut labels, mut seen, mut max) = (Labels::default(), Vec::new(), 1);
+        for tree in trees {
+            labels.add_tree(tree);
+            seen.resize(labels.len(), (false, false));
+            for (id, node) in tree.nodes() {
+                let label = labels.get(&node.label).expect("just added");
+                let (at_root, inside) = &mut seen[label.index()];
+                *(if id == tree.root() { at_root } else { inside }) = true;
+            }
+            max = limit(tree).max(max);
+        }
+        let group = |place: (bool, bool)| {
+            let here = labels.iter().zip(&seen).filter(move |(_, seen)| **seen == place);
+            here.map(|(label, _)| label)
+        };
+        let (root_only, both, inner_only) = ((true, false), (true, true), (false, true));
+        let places =
+            Places { n_root_only: group(root_only).count(), n_inner_only: group(inner_only).count() };
+        let labels = group(root_only).chain(group(both)).chain(group(inner_only)).collect();
+        (PlacedLabels { labels, places }, Some(max))
+    }
+
+    /// The text of a label.
+    pub(crate) fn name(&self, label: LabelId) -> &str {
+        self.labels.name(label)
+    }
 
     /// The tree whose root is the one item of a stack.
     pub(crate) fn tree(&self, forest: &Forest, stack: Option<CellId>) -> ConstituentTree {
@@ -125,111 +200,49 @@ impl Labels {
         }
         builder.finish().expect("a finished parse is a tree over all words")
     }
-}
 
-/// Where the labels of a table may stand. In the table, the labels seen only at roots come first, and those never seen
-/// at a root last, so that what may stand somewhere is one range. The default allows every label everywhere.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Places {
-    n_root_only: usize,
-    n_inner_only: usize,
-}
-
-impl Places {
-    /// The labels that may stand at the root, of a table of `n_labels`.
+    /// The labels that may stand at the root.
     #[inline]
-    pub(crate) fn roots(&self, n_labels: usize) -> Range<usize> {
-        0..n_labels - self.n_inner_only
+    pub(crate) fn roots(&self) -> Range<usize> {
+        0..self.labels.len() - self.places.n_inner_only
     }
 
     /// The labels that may stand inside a tree.
     #[inline]
-    pub(crate) fn inner(&self, n_labels: usize) -> Range<usize> {
-        self.n_root_only..n_labels
+    pub(crate) fn inner(&self) -> Range<usize> {
+        self.places.n_root_only..self.labels.len()
     }
 
     /// Was this label seen at roots and nowhere else?
     #[inline]
     pub(crate) fn is_root_only(&self, label: LabelId) -> bool {
-        label.index() < self.n_root_only
+        label.index() < self.places.n_root_only
     }
 
-    /// Checks what a file says about a table of `n_labels`.
-    pub(crate) fn check_table(&self, n_labels: usize) -> Result<(), String> {
-        if self.n_inner_only >= n_labels {
+    /// Checks a table from a file.
+    pub(crate) fn check_table(&self) -> Result<(), String> {
+        let Places { n_root_only, n_inner_only } = self.places;
+        if n_inner_only >= self.labels.len() {
             return Err("no label may stand at the root".to_owned());
         }
-        if self.n_root_only > n_labels - self.n_inner_only {
+        if n_root_only > self.labels.len() - n_inner_only {
             return Err("the groups of labels are larger than the table".to_owned());
         }
         Ok(())
     }
 
     /// Refuses trees with gaps, and with a label where it was never seen. Unknown labels are left to [`Labels::id`].
-    pub(crate) fn check(&self, labels: &Labels, tree: &ConstituentTree) -> Result<(), Underivable> {
+    pub(crate) fn check(&self, tree: &ConstituentTree) -> Result<(), Underivable> {
         continuous(tree)?;
         for (id, node) in tree.nodes() {
-            let Some(label) = labels.get(&node.label) else { continue };
-            let (may_stand, place) = if id == tree.root() {
-                (self.roots(labels.len()), "at the root of")
-            } else {
-                (self.inner(labels.len()), "inside")
-            };
+            let Some(label) = self.labels.get(&node.label) else { continue };
+            let (may_stand, place) =
+                if id == tree.root() { (self.roots(), "at the root of") } else { (self.inner(), "inside") };
             if !may_stand.contains(&label.index()) {
                 return Err(Underivable(format!("{} was never seen {place} a tree", node.label)));
             }
         }
         Ok(())
-    }
-}
-
-/// Gathers the labels of a treebank, and where they were seen.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct SeenLabels {
-    labels: Labels,
-    /// By label: was it seen at a root, and inside a tree?
-    seen: Vec<(bool, bool)>,
-}
-
-impl SeenLabels {
-    /// The labels of these trees, with their places, and the largest `limit` of any tree (at least 1).
-    pub(crate) fn of<'a>(
-        trees: impl Iterator<Item = &'a ConstituentTree>,
-        limit: impl Fn(&ConstituentTree) -> u32,
-    ) -> (Labels, Places, Option<u32>) {
-        let (mut seen, mut max) = (SeenLabels::default(), 1);
-        for tree in trees {
-            seen.add(tree);
-            max = limit(tree).max(max);
-        }
-        let (labels, places) = seen.finish();
-        (labels, places, Some(max))
-    }
-
-    /// Adds the labels of a tree.
-    fn add(&mut self, tree: &ConstituentTree) {
-        self.labels.add_tree(tree);
-        self.seen.resize(self.labels.len(), (false, false));
-        for (id, node) in tree.nodes() {
-            let label = self.labels.get(&node.label).expect("just added");
-            let (at_root, inside) = &mut self.seen[label.index()];
-            *(if id == tree.root() { at_root } else { inside }) = true;
-        }
-    }
-
-    /// The table, grouped by place and otherwise in the order in which the labels were added.
-    fn finish(&self) -> (Labels, Places) {
-        let group = |place: (bool, bool)| {
-            self.labels
-                .iter()
-                .zip(&self.seen)
-                .filter(move |(_, seen)| **seen == place)
-                .map(|(label, _)| label)
-        };
-        let (root_only, both, inner_only) = ((true, false), (true, true), (false, true));
-        let places =
-            Places { n_root_only: group(root_only).count(), n_inner_only: group(inner_only).count() };
-        (group(root_only).chain(group(both)).chain(group(inner_only)).collect(), places)
     }
 }
 
@@ -243,18 +256,6 @@ fn continuous(tree: &ConstituentTree) -> Result<(), Underivable> {
             Err(Underivable(format!("{label} (from word {first} to word {last}) is discontinuous")))
         }
     }
-}
-
-/// The place after a word.
-#[inline]
-pub(crate) fn after(token: TokenIdx) -> TokenIdx {
-    TokenIdx::new(token.index() + 1)
-}
-
-/// What a scorer sees of a system that has a stack, and a buffer that nothing is put back on.
-#[inline]
-pub(crate) fn view(stack: Option<CellId>, next: TokenIdx, past: Option<StepId>) -> View {
-    View { stack, deque_top: None, deque: None, n_deque: 0, buffer: None, next, past }
 }
 
 /// The topmost opening of a stack: its label, how many items are above it, and what is below it.
@@ -293,7 +294,10 @@ mod tests {
 
     #[test]
     fn a_table_needs_a_label_for_the_root_and_room_for_its_groups() {
-        let check = |n_root_only, n_inner_only| Places { n_root_only, n_inner_only }.check_table(3).is_ok();
+        let check = |n_root_only, n_inner_only| {
+            let labels = ["A", "B", "C"].into_iter().collect();
+            PlacedLabels { labels, places: Places { n_root_only, n_inner_only } }.check_table().is_ok()
+        };
         assert!(check(0, 0) && check(3, 0) && check(1, 2));
         assert!(!check(0, 3) && !check(0, 4) && !check(2, 2) && !check(4, 0));
     }

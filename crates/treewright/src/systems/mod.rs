@@ -1,6 +1,5 @@
 //! The transition systems, one file each: actions, legality, effect, derivation, oracle, laws.
 
-mod actions;
 pub mod arc_eager;
 pub mod arc_hybrid;
 pub mod arc_hybrid_swap;
@@ -25,15 +24,3 @@ pub mod top_down;
 pub(crate) mod trees;
 
 pub use labels::Labels;
-
-/// Oracles can be sent to other threads.
-const _: () = {
-    const fn is_send<T: Send>() {}
-    is_send::<arc_eager::DynamicOracle>();
-    is_send::<arc_hybrid::DynamicOracle>();
-    is_send::<arc_hybrid_swap::StaticDynamicOracle>();
-    is_send::<in_order::DynamicOracle>();
-    is_send::<paper::PaperOracle>();
-    is_send::<sr_gap::DynamicOracle>();
-    is_send::<top_down::DynamicOracle>();
-};

@@ -9,14 +9,13 @@
 
 use std::sync::Arc;
 
-use crate::forest::{Forest, Kind};
-use crate::ids::{ActionId, LabelId, NodeId};
+use crate::forest::{Forest, Kind, View};
+use crate::ids::{ActionId, LabelId};
 use crate::oracle::Oracle;
 use crate::system::{ActionSet, TransitionSystem};
 use crate::systems::gold::{self, Gold};
 use crate::systems::{Labels, in_order, top_down};
-use crate::tree::ConstituentTree;
-use crate::tree::Underivable;
+use crate::tree::{ConstituentTree, Underivable};
 
 /// What the printed loss needs to know about its two systems.
 pub trait OpeningSystem: TransitionSystem<Tree = ConstituentTree> {
@@ -26,8 +25,8 @@ pub trait OpeningSystem: TransitionSystem<Tree = ConstituentTree> {
     /// Its labels.
     fn label_table(&self) -> &Labels;
 
-    /// The action that opens a constituent.
-    fn open(&self, label: LabelId) -> ActionId;
+    /// The label of the constituent that the action opens, if it opens one.
+    fn opened(&self, action: ActionId) -> Option<LabelId>;
 
     /// Does the action build a constituent?
     fn is_reduce(&self, action: ActionId) -> bool;
@@ -39,11 +38,14 @@ macro_rules! opening_system {
             const AFTER_FIRST_CHILD: bool = $after_first_child;
 
             fn label_table(&self) -> &Labels {
-                &self.labels
+                &self.table.labels
             }
 
-            fn open(&self, label: LabelId) -> ActionId {
-                self.actions().id($module::Action::Open(label))
+            fn opened(&self, action: ActionId) -> Option<LabelId> {
+                match self.actions().get(action) {
+                    $module::Action::Open(label) => Some(label),
+                    _ => None,
+                }
             }
 
             fn is_reduce(&self, action: ActionId) -> bool {
@@ -76,16 +78,11 @@ impl PaperOracle {
         if S::AFTER_FIRST_CHILD { gold.first_end } else { gold.left }
     }
 
-    fn count(
-        &self,
-        forest: &Forest,
-        stack: impl Iterator<Item = NodeId>,
-        next: u32,
-        after_first: bool,
-    ) -> u32 {
+    fn count<S: OpeningSystem>(&self, forest: &Forest, view: &View) -> u32 {
+        let next = view.next.index() as u32;
         let mut openings: Vec<Opening> = Vec::new();
         let mut items: Vec<(u32, u32)> = Vec::new();
-        for id in stack {
+        for id in forest.chain(view.stack) {
             let node = forest.node(id);
             match (node.kind, node.label) {
                 (Kind::Opening, Some(label)) => openings.push((label, node.head.index() as u32)),
@@ -93,7 +90,7 @@ impl PaperOracle {
             }
         }
         openings.reverse();
-        let index = |g: &Gold| if after_first { g.first_end } else { g.left };
+        let index = Self::index::<S>;
         // The first unbuilt gold constituents of an opening's kind are the ones that are open.
         let mut unused = openings.clone();
         let mut is_open = |g: &Gold| {
@@ -105,7 +102,7 @@ impl PaperOracle {
             let is_open = is_open(g);
             let is_reachable = g.left >= next
                 || g.right >= next
-                    && if after_first {
+                    && if S::AFTER_FIRST_CHILD {
                         items.iter().any(|&(left, right)| left == g.left && (!is_open || right == index(g)))
                     } else {
                         is_open
@@ -158,9 +155,7 @@ impl<S: OpeningSystem> Oracle<S> for PaperOracle {
     }
 
     fn loss(&mut self, system: &S, forest: &Forest, state: &S::State) -> Option<u32> {
-        let view = system.view(state);
-        let next = view.next.index() as u32;
-        Some(self.count(forest, forest.chain(view.stack), next, S::AFTER_FIRST_CHILD))
+        Some(self.count::<S>(forest, &system.view(state)))
     }
 
     fn optimal(
@@ -175,29 +170,23 @@ impl<S: OpeningSystem> Oracle<S> for PaperOracle {
         let now = self.loss(system, forest, state).expect("defined everywhere");
         let next = system.view(state).next.index() as u32;
         // Openings that are not gold here all have the same loss: one of them is looked at.
-        let mut other = None;
+        let mut wrong_opening = None;
         let mut losses: Vec<(ActionId, u32)> = Vec::new();
-        let mut others: Vec<ActionId> = Vec::new();
-        let labels = (0..system.label_table().len()).map(LabelId::new);
-        let mut label_of = vec![None; system.n_actions()];
-        labels.for_each(|label| label_of[system.open(label).index()] = Some(label));
         for action in legal.iter() {
-            let is_other = label_of[action.index()].is_some_and(|label| {
-                !self.gold.iter().any(|g| g.label == label && Self::index::<S>(g) == next)
-            });
-            if is_other {
-                others.push(action);
-                if other.is_none() {
-                    other = self.loss_after(system, forest, state, action);
-                }
-            } else {
-                losses.extend(self.loss_after(system, forest, state, action).map(|loss| (action, loss)));
+            let is_gold = |g: &Gold, label| g.label == label && Self::index::<S>(g) == next;
+            let is_wrong =
+                system.opened(action).is_some_and(|label| !self.gold.iter().any(|g| is_gold(g, label)));
+            let known = wrong_opening.filter(|_| is_wrong);
+            let loss = known.or_else(|| self.loss_after(system, forest, state, action));
+            losses.extend(loss.map(|loss| (action, loss)));
+            if is_wrong {
+                wrong_opening = loss;
             }
         }
-        losses.extend(others.iter().zip(other.into_iter().cycle()).map(|(&action, loss)| (action, loss)));
         let least = losses.iter().map(|&(_, loss)| loss).min().unwrap_or(now);
-        losses.retain(|&(_, loss)| loss <= now.max(least));
-        losses.iter().for_each(|&(action, _)| out.insert(action));
+        for (action, _) in losses.into_iter().filter(|&(_, loss)| loss <= now.max(least)) {
+            out.insert(action);
+        }
     }
 
     fn advance(&mut self, system: &S, forest: &Forest, state: &S::State, action: ActionId) {

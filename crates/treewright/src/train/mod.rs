@@ -311,7 +311,7 @@ impl SystemVisitor for Prepare<'_> {
     fn visit<S: Registered>(self) -> Result<Start> {
         let Prepare { config, data } = self;
         // The static oracle may stand in for a dynamic one, the default; a paper's own is only ever asked for by name.
-        if config.oracle == OracleKind::Paper && !S::HAS_PAPER {
+        if config.oracle == OracleKind::Paper && !S::INFO.has_paper_oracle {
             let message = format!("{} has no oracle as printed in a paper beside its exact one", S::TAG);
             return Err(Error::new(Code::BadTraining, message));
         }

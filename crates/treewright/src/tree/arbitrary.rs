@@ -244,3 +244,22 @@ mod tests {
         assert!((0..300).all(|i| dependency_tree(&mut rng, 1 + i % 9, true, &["x"]).roots().count() == 1));
     }
 }
+
+/// "Es bestünde somit hinreichender Spielraum": figures 1 and 2 of Coavoux and Crabbé (2017).
+pub(crate) fn spielraum() -> (Sentence, ConstituentTree) {
+    let sentence = Sentence::from_tagged([
+        ("Es", "PPER"),
+        ("bestünde", "VVFIN"),
+        ("somit", "PROAV"),
+        ("hinreichender", "ADJA"),
+        ("Spielraum", "NN"),
+    ]);
+    let mut builder = TreeBuilder::with_tokens(5);
+    let (s, outer, inner) = (builder.node("S"), builder.node("NP"), builder.node("NP"));
+    for (token, parent) in [(0, outer), (1, s), (2, s), (3, inner), (4, inner)] {
+        builder.attach(Child::Token(TokenIdx::new(token)), parent);
+    }
+    builder.attach(Child::Node(outer), s);
+    builder.attach(Child::Node(inner), outer);
+    (sentence, builder.finish().unwrap())
+}

@@ -12,12 +12,11 @@
 //! transition systems work on it. [`binarize_tree`] gives an ordinary tree for writing to a file, where a
 //! temporary is marked in the text of its label; see there for how labels that look like one are protected.
 
-use std::ops::Range;
-
 use crate::ids::{NodeId, TokenIdx};
 use crate::sentence::{Sentence, Str};
-use crate::tree::edit::splice;
-use crate::tree::{Child, ConstituentTree, HeadRules, SecondaryEdge, TreeBuilder, TreeError};
+use crate::tree::constituent::{Extent, post_order, yields};
+use crate::tree::edit::{copy_edges, splice, splice_nodes};
+use crate::tree::{Child, ConstituentTree, HeadRules, TreeError};
 
 /// Left or right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,50 +64,20 @@ pub struct BinaryNode {
     pub history: Str,
     /// The children.
     pub kind: BinaryKind,
-    head: TokenIdx,
-    leftmost: TokenIdx,
-    rightmost: TokenIdx,
-    n_tokens: u32,
+    extent: Extent,
 }
 
+yields!(BinaryNode);
+
 impl BinaryNode {
-    /// The head word.
-    pub fn head(&self) -> TokenIdx {
-        self.head
-    }
-
-    /// The first word of the yield.
-    pub fn leftmost(&self) -> TokenIdx {
-        self.leftmost
-    }
-
-    /// The last word of the yield.
-    pub fn rightmost(&self) -> TokenIdx {
-        self.rightmost
-    }
-
-    /// From the first word of the yield to just after its last, gaps included.
-    pub fn span(&self) -> Range<usize> {
-        self.leftmost.index()..self.rightmost.index() + 1
-    }
-
-    /// The number of words in the yield.
-    pub fn n_tokens(&self) -> usize {
-        self.n_tokens as usize
-    }
-
-    /// Does the yield have a gap?
-    pub fn is_discontinuous(&self) -> bool {
-        self.span().len() != self.n_tokens()
-    }
-
     /// The label as people write it: `S`, `S:` for a temporary, `S:<NP,ADV>` for one with a history.
     pub fn symbol(&self) -> Str {
         temporary_label(&self.label, self.is_temporary, &self.history)
     }
 }
 
-fn temporary_label(label: &str, is_temporary: bool, history: &str) -> Str {
+/// A symbol as people write it.
+pub(crate) fn temporary_label(label: &str, is_temporary: bool, history: &str) -> Str {
     let mut symbol = Str::from(label);
     if is_temporary {
         symbol.push(':');
@@ -124,65 +93,21 @@ fn temporary_label(label: &str, is_temporary: bool, history: &str) -> Str {
 /// A constituent tree in which every node has one or two children and a head.
 ///
 /// It has one canonical form, so that `==` means "the same tree": nodes in post-order with the left child first,
-/// the root last. Edge labels and secondary edges of the original are kept beside it, for the inverse.
+/// the root last. It has no edge labels and no secondary edges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BinaryTree {
     nodes: Vec<BinaryNode>,
     n_tokens: u32,
-    /// Edge labels above nodes; empty if there are none.
-    edges: Vec<Str>,
-    /// Edge labels above words; empty if there are none.
-    token_edges: Vec<Str>,
-    secondary: Vec<SecondaryEdge>,
 }
 
+post_order!(BinaryTree, BinaryNode);
+
 impl BinaryTree {
-    /// The number of nodes.
-    pub fn n_nodes(&self) -> usize {
-        self.nodes.len()
-    }
-
-    /// The number of words.
-    pub fn n_tokens(&self) -> usize {
-        self.n_tokens as usize
-    }
-
-    /// The root: the last node.
-    pub fn root(&self) -> NodeId {
-        NodeId::new(self.nodes.len() - 1)
-    }
-
-    /// The nodes in post-order, the root last.
-    pub fn nodes(&self) -> impl ExactSizeIterator<Item = (NodeId, &BinaryNode)> + DoubleEndedIterator {
-        self.nodes.iter().enumerate().map(|(i, node)| (NodeId::new(i), node))
-    }
-
-    /// One node.
-    pub fn node(&self, node: NodeId) -> &BinaryNode {
-        &self.nodes[node.index()]
-    }
-
-    /// The first word of a child's yield.
-    pub fn leftmost(&self, child: Child) -> TokenIdx {
-        match child {
-            Child::Token(token) => token,
-            Child::Node(node) => self.node(node).leftmost,
-        }
-    }
-
     /// The last word of a child's yield.
-    pub fn rightmost(&self, child: Child) -> TokenIdx {
+    fn rightmost(&self, child: Child) -> TokenIdx {
         match child {
             Child::Token(token) => token,
-            Child::Node(node) => self.node(node).rightmost,
-        }
-    }
-
-    /// The head word of a child.
-    pub fn head(&self, child: Child) -> TokenIdx {
-        match child {
-            Child::Token(token) => token,
-            Child::Node(node) => self.node(node).head,
+            Child::Node(node) => self.node(node).rightmost(),
         }
     }
 
@@ -197,28 +122,6 @@ impl BinaryTree {
             }
             BinaryKind::Binary { left, right, head } => Some((right, left, head.flipped())),
         }
-    }
-
-    /// The parent of every node; `None` for the root.
-    pub fn parents(&self) -> Vec<Option<NodeId>> {
-        let mut parents = vec![None; self.nodes.len()];
-        self.each_child(|parent, child| {
-            if let Child::Node(node) = child {
-                parents[node.index()] = Some(parent);
-            }
-        });
-        parents
-    }
-
-    /// The parent of every word.
-    pub fn token_parents(&self) -> Vec<NodeId> {
-        let mut parents = vec![self.root(); self.n_tokens()];
-        self.each_child(|parent, child| {
-            if let Child::Token(token) = child {
-                parents[token.index()] = parent;
-            }
-        });
-        parents
     }
 
     fn each_child(&self, mut visit: impl FnMut(NodeId, Child)) {
@@ -237,42 +140,9 @@ impl BinaryTree {
     ///
     /// A temporary root, which binarisation never makes, becomes an ordinary constituent: it has nothing above it.
     pub fn unbinarize(&self) -> ConstituentTree {
-        let root = self.root();
-        // The constituent that a node becomes or, if temporary, is a part of. Parents come after children, so the
-        // walk is from the end.
-        let parents = self.parents();
-        let mut builder = TreeBuilder::with_tokens(self.n_tokens());
-        let mut becomes = vec![NodeId::new(0); self.nodes.len()];
-        for (id, node) in self.nodes().rev() {
-            let above = parents[id.index()].map(|parent| becomes[parent.index()]);
-            becomes[id.index()] = match above {
-                Some(above) if node.is_temporary => above,
-                _ => {
-                    let new = builder.node(node.label.clone());
-                    if let Some(edge) = self.edges.get(id.index()) {
-                        builder.set_edge(new, edge.clone());
-                    }
-                    if let Some(above) = above {
-                        builder.attach(Child::Node(new), above);
-                    }
-                    new
-                }
-            };
-        }
-        for (i, parent) in self.token_parents().into_iter().enumerate() {
-            builder.attach(Child::Token(TokenIdx::new(i)), becomes[parent.index()]);
-        }
-        for (i, edge) in self.token_edges.iter().enumerate() {
-            builder.set_token_edge(TokenIdx::new(i), edge.clone());
-        }
-        for edge in &self.secondary {
-            let child = match edge.child {
-                Child::Node(node) => Child::Node(becomes[node.index()]),
-                token => token,
-            };
-            builder.secondary(child, edge.label.clone(), becomes[edge.parent.index()]);
-        }
-        debug_assert!(root.index() + 1 == self.nodes.len());
+        let is_temporary = |id| self.node(id).is_temporary;
+        let label = |id| self.node(id).label.clone();
+        let (builder, _) = splice_nodes(&self.parents(), &self.token_parents(), is_temporary, label);
         builder.finish().expect("splicing nodes out of a tree leaves a tree")
     }
 }
@@ -282,9 +152,6 @@ impl BinaryTree {
 pub struct BinaryTreeBuilder {
     nodes: Vec<BinaryNode>,
     n_tokens: usize,
-    edges: Vec<Str>,
-    token_edges: Vec<Str>,
-    secondary: Vec<SecondaryEdge>,
 }
 
 impl BinaryTreeBuilder {
@@ -298,18 +165,7 @@ impl BinaryTreeBuilder {
     /// # Panics
     /// When the child is a node that has not been added yet.
     pub fn unary(&mut self, label: impl Into<Str>, child: Child) -> NodeId {
-        let (head, leftmost, rightmost, n_tokens) = self.extent(child);
-        let (label, kind) = (label.into(), BinaryKind::Unary(child));
-        self.push(BinaryNode {
-            label,
-            is_temporary: false,
-            history: Str::default(),
-            kind,
-            head,
-            leftmost,
-            rightmost,
-            n_tokens,
-        })
+        self.push(label.into(), false, BinaryKind::Unary(child), self.extent(child))
     }
 
     /// Adds a node over two children, in either order: the one that begins first becomes the left one.
@@ -324,23 +180,13 @@ impl BinaryTreeBuilder {
         right: Child,
         head: Side,
     ) -> NodeId {
-        let ((left, l), (right, r)) = ((left, self.extent(left)), (right, self.extent(right)));
-        let head_word = if head == Side::Left { l.0 } else { r.0 };
-        let kind = if l.1 <= r.1 {
+        let (l, r) = (self.extent(left), self.extent(right));
+        let kind = if l.leftmost <= r.leftmost {
             BinaryKind::Binary { left, right, head }
         } else {
             BinaryKind::Binary { left: right, right: left, head: head.flipped() }
         };
-        self.push(BinaryNode {
-            label: label.into(),
-            is_temporary,
-            history: Str::default(),
-            kind,
-            head: head_word,
-            leftmost: l.1.min(r.1),
-            rightmost: l.2.max(r.2),
-            n_tokens: l.3.saturating_add(r.3),
-        })
+        self.push(label.into(), is_temporary, kind, l.join(r))
     }
 
     /// Gives a temporary node its Markov history.
@@ -348,19 +194,15 @@ impl BinaryTreeBuilder {
         self.nodes[node.index()].history = history.into();
     }
 
-    fn push(&mut self, node: BinaryNode) -> NodeId {
-        self.nodes.push(node);
+    fn push(&mut self, label: Str, is_temporary: bool, kind: BinaryKind, extent: Extent) -> NodeId {
+        self.nodes.push(BinaryNode { label, is_temporary, history: Str::default(), kind, extent });
         NodeId::new(self.nodes.len() - 1)
     }
 
-    /// Head, first and last word, and size of a child.
-    fn extent(&self, child: Child) -> (TokenIdx, TokenIdx, TokenIdx, u32) {
+    fn extent(&self, child: Child) -> Extent {
         match child {
-            Child::Token(token) => (token, token, token, 1),
-            Child::Node(node) => {
-                let node = &self.nodes[node.index()];
-                (node.head, node.leftmost, node.rightmost, node.n_tokens)
-            }
+            Child::Token(token) => Extent::word(token),
+            Child::Node(node) => self.nodes[node.index()].extent,
         }
     }
 
@@ -388,7 +230,7 @@ impl BinaryTreeBuilder {
                 None => {
                     if new_id[at].replace(NodeId::new(order.len())).is_some() {
                         // A node under two parents: its words are reported, since they too are met twice.
-                        return Err(TreeError::TwoParents(self.nodes[at].leftmost));
+                        return Err(TreeError::TwoParents(self.nodes[at].leftmost()));
                     }
                     order.push(at);
                 }
@@ -416,34 +258,18 @@ impl BinaryTreeBuilder {
             Child::Node(node) => Child::Node(new_id[node.index()].expect("every node was visited")),
             token => token,
         };
-        let mut edges = Vec::with_capacity(self.edges.len());
-        let mut nodes = Vec::with_capacity(n_nodes);
-        let blank = BinaryKind::Unary(Child::Token(TokenIdx::new(0)));
-        for at in order {
+        let nodes = order.into_iter().map(|at| {
             let node = &mut self.nodes[at];
-            let kind = match std::mem::replace(&mut node.kind, blank) {
+            let kind = match node.kind {
                 BinaryKind::Unary(child) => BinaryKind::Unary(renamed(child)),
                 BinaryKind::Binary { left, right, head } => {
                     BinaryKind::Binary { left: renamed(left), right: renamed(right), head }
                 }
             };
             let (label, history) = (std::mem::take(&mut node.label), std::mem::take(&mut node.history));
-            nodes.push(BinaryNode { label, history, kind, ..*node });
-            if !self.edges.is_empty() {
-                edges.push(std::mem::take(&mut self.edges[at]));
-            }
-        }
-        for edge in &mut self.secondary {
-            edge.child = renamed(edge.child);
-            edge.parent = new_id[edge.parent.index()].expect("every node was visited");
-        }
-        Ok(BinaryTree {
-            nodes,
-            n_tokens: self.n_tokens as u32,
-            edges,
-            token_edges: self.token_edges,
-            secondary: self.secondary,
-        })
+            BinaryNode { label, history, kind, ..*node }
+        });
+        Ok(BinaryTree { nodes: nodes.collect(), n_tokens: self.n_tokens as u32 })
     }
 }
 
@@ -463,7 +289,6 @@ pub fn binarize_with_heads(
     order: usize,
 ) -> BinaryTree {
     let mut builder = BinaryTreeBuilder::with_tokens(tree.n_tokens());
-    let has_edges = tree.has_edges();
     let mut becomes: Vec<NodeId> = Vec::with_capacity(tree.n_nodes());
     for (id, node) in tree.nodes() {
         let children = tree.children(id);
@@ -492,27 +317,7 @@ pub fn binarize_with_heads(
             new
         };
         becomes.push(new);
-        if has_edges {
-            builder.edges.resize(builder.nodes.len(), Str::default());
-            builder.edges[new.index()] = node.edge.clone();
-        }
     }
-    if has_edges {
-        let edge = |i| Str::from(tree.token_edge(TokenIdx::new(i)));
-        builder.token_edges = (0..tree.n_tokens()).map(edge).collect();
-    }
-    builder.secondary = tree
-        .secondary_edges()
-        .iter()
-        .map(|edge| SecondaryEdge {
-            child: match edge.child {
-                Child::Node(node) => Child::Node(becomes[node.index()]),
-                token => token,
-            },
-            label: edge.label.clone(),
-            parent: becomes[edge.parent.index()],
-        })
-        .collect();
     builder.finish().expect("a binarised tree is a tree")
 }
 
@@ -547,16 +352,23 @@ pub fn binarize_tree(
     rules: &HeadRules,
     order: usize,
 ) -> ConstituentTree {
-    let mut binary = binarize(tree, sentence, rules, order);
-    for node in &mut binary.nodes {
-        if node.is_temporary {
-            node.label = node.symbol();
-            node.is_temporary = false;
-        } else if looks_temporary(&node.label) || node.label.ends_with('\\') {
-            node.label.push('\\');
+    let binary = binarize(tree, sentence, rules, order);
+    let label = |id| {
+        let mut label = binary.node(id).symbol();
+        if !binary.node(id).is_temporary && (looks_temporary(&label) || label.ends_with('\\')) {
+            label.push('\\');
         }
+        label
+    };
+    let (mut builder, becomes) = splice_nodes(&binary.parents(), &binary.token_parents(), |_| false, label);
+    // Temporaries stand between the constituents, which stay in their order.
+    let own = binary.nodes().filter(|(_, node)| !node.is_temporary).map(|(id, _)| becomes[id.index()]);
+    let own: Vec<NodeId> = own.collect();
+    for (&new, (_, node)) in own.iter().zip(tree.nodes()) {
+        builder.set_edge(new, node.edge.clone());
     }
-    binary.unbinarize()
+    copy_edges(tree, &mut builder, |node| own[node.index()]);
+    builder.finish().expect("a binarised tree is a tree")
 }
 
 /// The inverse of [`binarize_tree`]: splices out the nodes whose labels mark temporaries. A temporary at the root

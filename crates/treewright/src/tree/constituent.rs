@@ -9,10 +9,9 @@ mod nested;
 #[cfg(test)]
 mod tests;
 
-use std::ops::Range;
-
 use crate::ids::{NodeId, TokenIdx};
 use crate::sentence::Str;
+use crate::tree::ancestors::Ancestors;
 
 pub use nested::NestedBuilder;
 
@@ -33,42 +32,133 @@ pub struct Node {
     /// The label of the edge to the parent (the function, in export and TIGER-XML); may be empty.
     pub edge: Str,
     children: (u32, u32),
-    leftmost: TokenIdx,
-    rightmost: TokenIdx,
-    n_tokens: u32,
+    extent: Extent,
 }
 
-impl Node {
-    /// The first word of the yield.
-    pub fn leftmost(&self) -> TokenIdx {
-        self.leftmost
+/// What a node covers: its yield, as far as it can be said without listing it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Extent {
+    pub(super) leftmost: TokenIdx,
+    pub(super) rightmost: TokenIdx,
+    pub(super) n_tokens: u32,
+}
+
+impl Extent {
+    /// Of one word.
+    #[inline]
+    pub(super) fn word(token: TokenIdx) -> Self {
+        Extent { leftmost: token, rightmost: token, n_tokens: 1 }
     }
 
-    /// The last word of the yield.
-    pub fn rightmost(&self) -> TokenIdx {
-        self.rightmost
-    }
-
-    /// From the first word of the yield to just after its last, gaps included.
-    pub fn span(&self) -> Range<usize> {
-        self.leftmost.index()..self.rightmost.index() + 1
-    }
-
-    /// The number of words in the yield.
-    pub fn n_tokens(&self) -> usize {
-        self.n_tokens as usize
-    }
-
-    /// Does the yield have a gap?
-    pub fn is_discontinuous(&self) -> bool {
-        self.span().len() != self.n_tokens()
+    /// Of two nodes together.
+    #[inline]
+    pub(super) fn join(self, other: Self) -> Self {
+        Extent {
+            leftmost: self.leftmost.min(other.leftmost),
+            rightmost: self.rightmost.max(other.rightmost),
+            n_tokens: self.n_tokens.saturating_add(other.n_tokens),
+        }
     }
 }
+
+/// What the nodes of both kinds of constituent trees tell about their yields.
+macro_rules! yields {
+    ($node:ty) => {
+        impl $node {
+            /// The first word of the yield.
+            pub fn leftmost(&self) -> TokenIdx {
+                self.extent.leftmost
+            }
+
+            /// The last word of the yield.
+            pub fn rightmost(&self) -> TokenIdx {
+                self.extent.rightmost
+            }
+
+            /// From the first word of the yield to just after its last, gaps included.
+            pub fn span(&self) -> std::ops::Range<usize> {
+                self.leftmost().index()..self.rightmost().index() + 1
+            }
+
+            /// The number of words in the yield.
+            pub fn n_tokens(&self) -> usize {
+                self.extent.n_tokens as usize
+            }
+
+            /// Does the yield have a gap?
+            pub fn is_discontinuous(&self) -> bool {
+                self.span().len() != self.n_tokens()
+            }
+        }
+    };
+}
+
+pub(super) use yields;
+
+yields!(Node);
+
+/// What both kinds of constituent trees have: nodes in post-order, and `each_child`.
+macro_rules! post_order {
+    ($tree:ty, $node:ty) => {
+        impl $tree {
+            /// The number of constituents.
+            pub fn n_nodes(&self) -> usize {
+                self.nodes.len()
+            }
+
+            /// The number of words.
+            pub fn n_tokens(&self) -> usize {
+                self.n_tokens as usize
+            }
+
+            /// The root: the last node.
+            pub fn root(&self) -> NodeId {
+                NodeId::new(self.nodes.len() - 1)
+            }
+
+            /// The constituents in post-order, the root last.
+            pub fn nodes(&self) -> impl ExactSizeIterator<Item = (NodeId, &$node)> + DoubleEndedIterator {
+                self.nodes.iter().enumerate().map(|(i, node)| (NodeId::new(i), node))
+            }
+
+            /// One constituent.
+            pub fn node(&self, node: NodeId) -> &$node {
+                &self.nodes[node.index()]
+            }
+
+            /// The parent of every constituent; `None` for the root.
+            pub fn parents(&self) -> Vec<Option<NodeId>> {
+                let mut parents = vec![None; self.nodes.len()];
+                self.each_child(|parent, child| {
+                    if let Child::Node(node) = child {
+                        parents[node.index()] = Some(parent);
+                    }
+                });
+                parents
+            }
+
+            /// The parent of every word.
+            pub fn token_parents(&self) -> Vec<NodeId> {
+                let mut parents = vec![self.root(); self.n_tokens()];
+                self.each_child(|parent, child| {
+                    if let Child::Token(token) = child {
+                        parents[token.index()] = parent;
+                    }
+                });
+                parents
+            }
+        }
+    };
+}
+
+pub(super) use post_order;
+
+post_order!(ConstituentTree, Node);
 
 /// A second parent, outside the tree (export and TIGER-XML have them).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecondaryEdge {
-    /// What hangs there.
+    /// What is attached to it.
     pub child: Child,
     /// The edge's label.
     pub label: Str,
@@ -93,11 +183,11 @@ pub enum TreeError {
     Empty,
     /// A node (by its number in the builder) dominates no word.
     NoWords(usize),
-    /// A word hangs under two parents, or twice under one.
+    /// A word has two parents, or one parent twice.
     TwoParents(TokenIdx),
-    /// A node (by its number in the builder) hangs under two parents, or twice under one.
+    /// A node (by its number in the builder) has two parents, or one parent twice.
     NodeTwoParents(usize),
-    /// A word hangs nowhere.
+    /// A word has no parent.
     Unattached(TokenIdx),
     /// Nodes that are not under the root, or on a cycle (one of them, by its number in the builder).
     Unrooted(usize),
@@ -149,31 +239,6 @@ impl std::fmt::Display for ConstituentTree {
 }
 
 impl ConstituentTree {
-    /// The number of constituents.
-    pub fn n_nodes(&self) -> usize {
-        self.nodes.len()
-    }
-
-    /// The number of words.
-    pub fn n_tokens(&self) -> usize {
-        self.n_tokens as usize
-    }
-
-    /// The root: the last node.
-    pub fn root(&self) -> NodeId {
-        NodeId::new(self.nodes.len() - 1)
-    }
-
-    /// The constituents in post-order, the root last.
-    pub fn nodes(&self) -> impl ExactSizeIterator<Item = (NodeId, &Node)> + DoubleEndedIterator {
-        self.nodes.iter().enumerate().map(|(i, node)| (NodeId::new(i), node))
-    }
-
-    /// One constituent.
-    pub fn node(&self, node: NodeId) -> &Node {
-        &self.nodes[node.index()]
-    }
-
     /// The label of one constituent, to be changed in place.
     pub fn label_mut(&mut self, node: NodeId) -> &mut Str {
         &mut self.nodes[node.index()].label
@@ -194,7 +259,7 @@ impl ConstituentTree {
     pub fn leftmost(&self, child: Child) -> TokenIdx {
         match child {
             Child::Token(token) => token,
-            Child::Node(node) => self.node(node).leftmost,
+            Child::Node(node) => self.node(node).leftmost(),
         }
     }
 
@@ -203,9 +268,20 @@ impl ConstituentTree {
         self.token_edges.get(token.index()).map_or("", Str::as_str)
     }
 
-    /// Have any words or nodes edge labels?
+    /// Does any word or node have an edge label?
     pub fn has_edges(&self) -> bool {
         !self.token_edges.is_empty() || self.nodes.iter().any(|node| !node.edge.is_empty())
+    }
+
+    /// Takes the edge labels of nodes and words away.
+    pub fn clear_edges(&mut self) {
+        self.nodes.iter_mut().for_each(|node| node.edge.clear());
+        self.token_edges.clear();
+    }
+
+    /// Takes the edges to second parents away.
+    pub fn clear_secondary_edges(&mut self) {
+        self.secondary.clear();
     }
 
     /// Edges to second parents.
@@ -213,30 +289,10 @@ impl ConstituentTree {
         &self.secondary
     }
 
-    /// The parent of every constituent; `None` for the root.
-    pub fn parents(&self) -> Vec<Option<NodeId>> {
-        let mut parents = vec![None; self.nodes.len()];
+    fn each_child(&self, mut visit: impl FnMut(NodeId, Child)) {
         for (id, _) in self.nodes() {
-            for child in self.children(id) {
-                if let Child::Node(child) = child {
-                    parents[child.index()] = Some(id);
-                }
-            }
+            self.children(id).iter().for_each(|&child| visit(id, child));
         }
-        parents
-    }
-
-    /// The parent of every word.
-    pub fn token_parents(&self) -> Vec<NodeId> {
-        let mut parents = vec![self.root(); self.n_tokens()];
-        for (id, _) in self.nodes() {
-            for child in self.children(id) {
-                if let Child::Token(token) = child {
-                    parents[token.index()] = id;
-                }
-            }
-        }
-        parents
     }
 
     /// Is some constituent discontinuous?
@@ -265,43 +321,15 @@ impl ConstituentTree {
     pub fn gap_degrees(&self) -> Vec<u32> {
         // A yield of k words has k - a blocks, a = its pairs of neighbouring words; a pair (i, i+1) lies inside
         // every node above the lowest node that dominates both.
-        let n_nodes = self.nodes.len();
-        let parents = self.parents();
-        // Jump pointers (Myers' skew-binary lists): logarithmic climbs even on adversarial trees.
-        let root = n_nodes - 1;
-        let (mut depth, mut jump) = (vec![0u32; n_nodes], vec![root; n_nodes]);
-        let parent_of = |v: usize| parents[v].map_or(root, NodeId::index);
-        for v in (0..n_nodes.saturating_sub(1)).rev() {
-            let p = parent_of(v);
-            depth[v] = depth[p] + 1;
-            let (j, jj) = (jump[p], jump[jump[p]]);
-            jump[v] = if depth[p] - depth[j] == depth[j] - depth[jj] { jj } else { p };
+        let ancestors = Ancestors::new(&self.parents());
+        let mut pairs = vec![0u32; self.nodes.len()];
+        for pair in self.token_parents().windows(2) {
+            pairs[ancestors.lowest_common(pair[0], pair[1]).index()] += 1;
         }
-        let lca = |mut a: usize, mut b: usize| {
-            if depth[a] < depth[b] {
-                std::mem::swap(&mut a, &mut b);
-            }
-            while depth[a] > depth[b] {
-                a = if depth[jump[a]] >= depth[b] { jump[a] } else { parent_of(a) };
-            }
-            while a != b {
-                if jump[a] != jump[b] {
-                    (a, b) = (jump[a], jump[b]);
-                } else {
-                    (a, b) = (parent_of(a), parent_of(b));
-                }
-            }
-            a
-        };
-        let token_parents = self.token_parents();
-        let mut pairs = vec![0u32; n_nodes];
-        for pair in token_parents.windows(2) {
-            pairs[lca(pair[0].index(), pair[1].index())] += 1;
+        for (node, _) in self.nodes().take(self.root().index()) {
+            pairs[ancestors.parent(node).index()] += pairs[node.index()];
         }
-        for v in 0..n_nodes.saturating_sub(1) {
-            pairs[parent_of(v)] += pairs[v];
-        }
-        self.nodes.iter().zip(pairs).map(|(node, pairs)| node.n_tokens - pairs - 1).collect()
+        self.nodes.iter().zip(pairs).map(|(node, pairs)| node.extent.n_tokens - pairs - 1).collect()
     }
 
     /// The same tree as a builder, to be edited: node `i` of the tree is node `i` of the builder.
@@ -368,10 +396,14 @@ impl TreeBuilder {
 
     /// Labels the edge above a word.
     pub fn set_token_edge(&mut self, token: TokenIdx, edge: impl Into<Str>) {
+        let edge = edge.into();
         if self.token_edges.len() <= token.index() {
+            if edge.is_empty() {
+                return;
+            }
             self.token_edges.resize(self.token_parents.len().max(token.index() + 1), Str::default());
         }
-        self.token_edges[token.index()] = edge.into();
+        self.token_edges[token.index()] = edge;
     }
 
     /// Adds an edge to a second parent.
@@ -379,8 +411,8 @@ impl TreeBuilder {
         self.secondary.push(SecondaryEdge { child, label: label.into(), parent });
     }
 
-    /// Hangs a word or constituent under `parent`. One that already has a parent is remembered as an error; a
-    /// sentence grows when a word after its end is attached.
+    /// Attaches a word or constituent to `parent`. A second parent makes `finish` fail; the sentence grows when a word
+    /// after its end is attached.
     pub fn attach(&mut self, child: Child, parent: NodeId) {
         let slot = match child {
             Child::Node(node) => &mut self.parents[node.index()],
@@ -397,7 +429,7 @@ impl TreeBuilder {
         *slot = Some(parent);
     }
 
-    /// Hangs a word or constituent somewhere else.
+    /// Attaches a word or constituent to another parent.
     pub fn move_to(&mut self, child: Child, parent: NodeId) {
         match child {
             Child::Node(node) => self.parents[node.index()] = Some(parent),
@@ -419,15 +451,7 @@ impl TreeBuilder {
     ///
     /// # Errors
     /// When the nodes are not one tree over all the words.
-    pub fn finish(self) -> Result<ConstituentTree, TreeError> {
-        self.finish_with_order().map(|(tree, _)| tree)
-    }
-
-    /// As `finish`; also gives, for every node of the builder, the node it became.
-    ///
-    /// # Errors
-    /// When the nodes are not one tree over all the words.
-    pub fn finish_with_order(mut self) -> Result<(ConstituentTree, Vec<NodeId>), TreeError> {
+    pub fn finish(mut self) -> Result<ConstituentTree, TreeError> {
         let n_nodes = self.labels.len();
         let n_tokens = self.token_parents.len();
         if n_nodes == 0 {
@@ -498,19 +522,17 @@ impl TreeBuilder {
                 continue;
             }
             let first = children.len() as u32;
-            let (mut leftmost, mut rightmost, mut n_tokens) = (None::<TokenIdx>, None::<TokenIdx>, 0);
+            let mut extent = None;
             for &child in &lists[start[i] as usize..start[i + 1] as usize] {
-                let (left, right, count, child) = match child {
-                    Child::Token(token) => (token, token, 1, child),
+                let (own, child) = match child {
+                    Child::Token(token) => (Extent::word(token), child),
                     Child::Node(child) => {
                         let id: NodeId = new_id[child.index()].expect("children come before parents");
                         let node: &Node = &nodes[id.index()];
-                        (node.leftmost, node.rightmost, node.n_tokens, Child::Node(id))
+                        (node.extent, Child::Node(id))
                     }
                 };
-                leftmost = Some(leftmost.map_or(left, |l| l.min(left)));
-                rightmost = rightmost.max(Some(right));
-                n_tokens += count;
+                extent = Some(extent.map_or(own, |extent: Extent| extent.join(own)));
                 children.push(child);
             }
             new_id[i] = Some(NodeId::new(nodes.len()));
@@ -518,9 +540,7 @@ impl TreeBuilder {
                 label: std::mem::take(&mut self.labels[i]),
                 edge: std::mem::take(&mut self.edges[i]),
                 children: (first, children.len() as u32),
-                leftmost: leftmost.expect("every node met has a child"),
-                rightmost: rightmost.expect("every node met has a child"),
-                n_tokens,
+                extent: extent.expect("every node met has a child"),
             });
         }
         // A node that was met but not reached from the root sits on, or hangs from, a cycle.
@@ -538,13 +558,7 @@ impl TreeBuilder {
         if self.token_edges.iter().all(|edge| edge.is_empty()) {
             self.token_edges.clear();
         }
-        let tree = ConstituentTree {
-            nodes,
-            children,
-            token_edges: self.token_edges,
-            secondary: self.secondary,
-            n_tokens: n_tokens as u32,
-        };
-        Ok((tree, new_id))
+        let (token_edges, secondary) = (self.token_edges, self.secondary);
+        Ok(ConstituentTree { nodes, children, token_edges, secondary, n_tokens: n_tokens as u32 })
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::ids::TokenIdx;
 use crate::sentence::Str;
+use crate::tree::grouped::Grouped;
 
 /// The arc that enters one word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -107,32 +108,19 @@ impl DependencyTree {
     /// Enter and leave times of a walk over the tree: constant-time dominance.
     fn dominance_intervals(&self) -> Intervals {
         let n = self.len();
-        // Children lists as one array, counted first.
-        let mut start = vec![0usize; n + 2];
-        let slot = |head: Option<TokenIdx>| head.map_or(0, |h| h.index() + 1);
-        for arc in &self.arcs {
-            start[slot(arc.head) + 1] += 1;
-        }
-        for i in 0..=n {
-            start[i + 1] += start[i];
-        }
-        let mut fill = start.clone();
-        let mut children = vec![0usize; n];
-        for (d, arc) in self.arcs.iter().enumerate() {
-            let s = slot(arc.head);
-            children[fill[s]] = d;
-            fill[s] += 1;
-        }
+        // The artificial root is node 0, word i node i + 1.
+        let slot = |arc: &Arc| arc.head.map_or(0, |head| head.index() + 1);
+        let children = Grouped::by(self.arcs.iter().map(slot), n + 1);
         let (mut enter, mut leave) = (vec![0u32; n], vec![0u32; n]);
         let mut clock = 0;
-        let mut stack: Vec<(usize, usize)> = vec![(0, start[0])];
-        while let Some((node, next)) = stack.pop() {
-            if next < start[node + 1] {
-                stack.push((node, next + 1));
-                let child = children[next];
+        // Each entry is a node and how many of its children have been visited.
+        let mut stack: Vec<(usize, usize)> = vec![(0, 0)];
+        while let Some((node, visited)) = stack.pop() {
+            if let Some(&child) = children.of(node).get(visited) {
+                stack.push((node, visited + 1));
                 clock += 1;
-                enter[child] = clock;
-                stack.push((child + 1, start[child + 1]));
+                enter[child as usize] = clock;
+                stack.push((child as usize + 1, 0));
             } else if node > 0 {
                 leave[node - 1] = clock;
             }

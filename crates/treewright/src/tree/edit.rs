@@ -1,28 +1,27 @@
-//! What several transforms share: taking nodes or words out of a tree, and asking who is above whom.
+//! What several transforms share: taking nodes or words out of a tree, copying edges, and escapes in labels.
 
 use crate::ids::{NodeId, TokenIdx};
 use crate::sentence::{Sentence, Str};
 use crate::tree::{Child, ConstituentTree, TreeBuilder, TreeError};
 
-/// The tree without the nodes that `is_spliced` names: their children hang from the next node above that stays.
-/// The root always stays. `label` gives the labels of those that stay; secondary edges of the others pass to the
-/// node above.
-pub(super) fn splice(
-    tree: &ConstituentTree,
+/// Builds a tree without the nodes that `is_spliced` names: their children hang from the next node above that stays.
+/// The root always stays. The nodes are given by their parents, children before parents; `label` gives the labels of
+/// those that stay. Also gives what each node became: itself, or the node above that took its children.
+pub(super) fn splice_nodes(
+    parents: &[Option<NodeId>],
+    token_parents: &[NodeId],
     is_spliced: impl Fn(NodeId) -> bool,
     label: impl Fn(NodeId) -> Str,
-) -> ConstituentTree {
-    let parents = tree.parents();
-    let mut builder = TreeBuilder::with_tokens(tree.n_tokens());
-    let mut becomes = vec![NodeId::new(0); tree.n_nodes()];
-    // Parents come after children, so the walk is from the end.
-    for (id, node) in tree.nodes().rev() {
-        let above = parents[id.index()].map(|parent| becomes[parent.index()]);
-        becomes[id.index()] = match above {
+) -> (TreeBuilder, Vec<NodeId>) {
+    let mut builder = TreeBuilder::with_tokens(token_parents.len());
+    let mut becomes = vec![NodeId::new(0); parents.len()];
+    for i in (0..parents.len()).rev() {
+        let id = NodeId::new(i);
+        let above = parents[i].map(|parent| becomes[parent.index()]);
+        becomes[i] = match above {
             Some(above) if is_spliced(id) => above,
             _ => {
                 let new = builder.node(label(id));
-                builder.set_edge(new, node.edge.clone());
                 if let Some(above) = above {
                     builder.attach(Child::Node(new), above);
                 }
@@ -30,21 +29,44 @@ pub(super) fn splice(
             }
         };
     }
-    for (i, parent) in tree.token_parents().into_iter().enumerate() {
-        let token = TokenIdx::new(i);
-        builder.attach(Child::Token(token), becomes[parent.index()]);
-        if !tree.token_edge(token).is_empty() {
-            builder.set_token_edge(token, tree.token_edge(token));
-        }
+    for (i, parent) in token_parents.iter().enumerate() {
+        builder.attach(Child::Token(TokenIdx::new(i)), becomes[parent.index()]);
+    }
+    (builder, becomes)
+}
+
+/// [`splice_nodes`] for a whole tree. Secondary edges of nodes that go pass to the node above.
+pub(super) fn splice(
+    tree: &ConstituentTree,
+    is_spliced: impl Fn(NodeId) -> bool,
+    label: impl Fn(NodeId) -> Str,
+) -> ConstituentTree {
+    let (mut builder, becomes) = splice_nodes(&tree.parents(), &tree.token_parents(), is_spliced, label);
+    // A node comes after those that it took the children of, so its own edge is set last.
+    for (id, node) in tree.nodes() {
+        builder.set_edge(becomes[id.index()], node.edge.clone());
+    }
+    copy_edges(tree, &mut builder, |node| becomes[node.index()]);
+    builder.finish().expect("splicing nodes out of a tree leaves a tree")
+}
+
+/// Copies the edge labels of words and the secondary edges to a tree over the same words; `becomes` says what each node
+/// is there.
+pub(super) fn copy_edges(
+    tree: &ConstituentTree,
+    builder: &mut TreeBuilder,
+    becomes: impl Fn(NodeId) -> NodeId,
+) {
+    for token in (0..tree.n_tokens()).map(TokenIdx::new) {
+        builder.set_token_edge(token, tree.token_edge(token));
     }
     for edge in tree.secondary_edges() {
         let child = match edge.child {
-            Child::Node(node) => Child::Node(becomes[node.index()]),
+            Child::Node(node) => Child::Node(becomes(node)),
             token => token,
         };
-        builder.secondary(child, edge.label.clone(), becomes[edge.parent.index()]);
+        builder.secondary(child, edge.label.clone(), becomes(edge.parent));
     }
-    builder.finish().expect("splicing nodes out of a tree leaves a tree")
 }
 
 /// The tree with the given parents, without the words that are not kept and the nodes that dominate none of the
@@ -81,9 +103,7 @@ pub(super) fn rebuild(
             becomes[node.index()] = Some(made);
             (below, at) = (Child::Node(made), parents[node.index()]);
         }
-        if !tree.token_edge(token).is_empty() {
-            builder.set_token_edge(new, tree.token_edge(token));
-        }
+        builder.set_token_edge(new, tree.token_edge(token));
     }
     for edge in tree.secondary_edges() {
         let child = match edge.child {
@@ -122,57 +142,12 @@ pub(super) fn retain_tokens(mut sentence: Sentence, keep: &[bool]) -> Sentence {
     sentence
 }
 
-/// Who is above whom, in constant or logarithmic time.
-pub(super) struct Ancestors {
-    parents: Vec<usize>,
-    depth: Vec<u32>,
-    /// A far ancestor (Myers' skew-binary jumps).
-    jump: Vec<usize>,
-    /// The first node of each subtree: in post-order a subtree is a range that ends at its top.
-    first: Vec<usize>,
-}
-
-impl Ancestors {
-    pub(super) fn new(tree: &ConstituentTree) -> Self {
-        let n_nodes = tree.n_nodes();
-        let root = n_nodes - 1;
-        let parents: Vec<usize> =
-            tree.parents().into_iter().map(|parent| parent.map_or(root, NodeId::index)).collect();
-        let (mut depth, mut jump) = (vec![0u32; n_nodes], vec![root; n_nodes]);
-        for node in (0..root).rev() {
-            let parent = parents[node];
-            depth[node] = depth[parent] + 1;
-            let (near, far) = (jump[parent], jump[jump[parent]]);
-            let is_even = depth[parent] - depth[near] == depth[near] - depth[far];
-            jump[node] = if is_even { far } else { parent };
+/// Appends a text with a backslash before each of these signs and before each backslash.
+pub(super) fn push_escaped(out: &mut Str, text: &str, signs: &[char]) {
+    for c in text.chars() {
+        if c == '\\' || signs.contains(&c) {
+            out.push('\\');
         }
-        let mut first: Vec<usize> = (0..n_nodes).collect();
-        for node in 0..root {
-            let parent = parents[node];
-            first[parent] = first[parent].min(first[node]);
-        }
-        Ancestors { parents, depth, jump, first }
-    }
-
-    /// The number of nodes above a node.
-    pub(super) fn depth(&self, node: NodeId) -> u32 {
-        self.depth[node.index()]
-    }
-
-    /// Is `above` the node itself or above it?
-    pub(super) fn dominates(&self, above: NodeId, node: NodeId) -> bool {
-        (self.first[above.index()]..=above.index()).contains(&node.index())
-    }
-
-    /// The lowest node that dominates both.
-    pub(super) fn lowest_common(&self, a: NodeId, b: NodeId) -> NodeId {
-        let mut at = a.index();
-        let b = b.index();
-        while !(self.first[at]..=at).contains(&b) {
-            let far = self.jump[at];
-            // A jump that lands above the answer is one too far.
-            at = if (self.first[far]..=far).contains(&b) { self.parents[at] } else { far };
-        }
-        NodeId::new(at)
+        out.push(c);
     }
 }

@@ -1,7 +1,6 @@
 //! Function tags: what a label says beyond its category (`NP-SBJ-1` is an `NP`).
 
-use crate::ids::{NodeId, TokenIdx};
-use crate::sentence::Str;
+use crate::ids::NodeId;
 use crate::tree::ConstituentTree;
 
 /// The category of a label: the part before the first `-`, `=` or `|`.
@@ -22,15 +21,8 @@ pub fn strip_functions(mut tree: ConstituentTree, edges: bool) -> ConstituentTre
         let label = tree.label_mut(NodeId::new(i));
         label.truncate(category(label).len());
     }
-    if edges && tree.has_edges() {
-        let mut builder = tree.to_builder();
-        for i in 0..tree.n_nodes() {
-            builder.set_edge(NodeId::new(i), Str::default());
-        }
-        for i in 0..tree.n_tokens() {
-            builder.set_token_edge(TokenIdx::new(i), Str::default());
-        }
-        tree = builder.finish().expect("labels do not make a tree");
+    if edges {
+        tree.clear_edges();
     }
     tree
 }

@@ -1,5 +1,6 @@
 //! Finished trees as plain values, and the transforms between them.
 
+pub(crate) mod ancestors;
 #[cfg(test)]
 pub(crate) mod arbitrary;
 mod binarize;
@@ -7,6 +8,7 @@ mod constituent;
 mod dependency;
 mod edit;
 mod functions;
+pub(crate) mod grouped;
 mod head_rules;
 pub(crate) mod plain;
 mod prepare;
@@ -16,6 +18,7 @@ mod traces;
 mod transform;
 mod unary;
 
+pub(crate) use binarize::temporary_label;
 pub use binarize::{
     BinaryKind, BinaryNode, BinaryTree, BinaryTreeBuilder, Side, binarize, binarize_tree,
     binarize_with_heads, unbinarize_tree,
@@ -31,6 +34,7 @@ pub use traces::{remove_traces, resolve_traces};
 pub use transform::{Transform, TransformHelp};
 pub use unary::{collapse_same, collapse_unary, expand_unary};
 
+use crate::names::by_name;
 use crate::sentence::Sentence;
 
 /// One sentence of a treebank, with its tree if it has one.
@@ -64,20 +68,7 @@ impl TreeKind {
     }
 }
 
-impl std::fmt::Display for TreeKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl std::str::FromStr for TreeKind {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        let kind = TreeKind::ALL.iter().copied().find(|kind| kind.name() == name);
-        kind.ok_or_else(|| format!("there are no trees {name:?}; there are dependencies and constituents"))
-    }
-}
+by_name!(TreeKind, "kind of tree");
 
 /// A tree that a system cannot derive, and why, as a clause ("the tree is not projective").
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::sentence::Sentence;
 use crate::tree::unary::{collapse_where, expand_unary};
 use crate::tree::{
-    BinaryTree, Child, ConstituentTree, DependencyTree, HeadRules, Tree, TreeBuilder, TreeKind, Underivable,
+    BinaryTree, Child, ConstituentTree, DependencyTree, HeadRules, Tree, TreeKind, Underivable,
     binarize_with_heads,
 };
 
@@ -36,7 +36,7 @@ pub enum Unaries {
     AboveWords,
 }
 
-/// A [`Preparation`] made ready: its tables are read, so that preparing a tree cannot fail for their sake.
+/// A [`Preparation`] whose tables have been read, so that preparing a tree cannot fail because of them.
 #[derive(Clone, Debug)]
 pub struct Preparer {
     /// What the system can build.
@@ -69,7 +69,7 @@ pub trait ParserTree: Clone + std::fmt::Debug + PartialEq + Send + Sync + Sized 
     /// When the tree is of the other kind.
     fn prepare(tree: &Tree, sentence: &Sentence, preparer: &Preparer) -> Result<Self, Underivable>;
 
-    /// The treebank tree again, without what no parser predicts (edge labels of constituents, secondary edges).
+    /// The treebank tree again, without what parsers do not predict (edge labels of constituents, secondary edges).
     fn restore(self) -> Tree;
 }
 
@@ -146,19 +146,10 @@ fn joined_nodes(tree: &ConstituentTree, unaries: Unaries) -> Vec<bool> {
 
 /// The same constituents without edge labels and secondary edges.
 fn without_edges(tree: &ConstituentTree) -> ConstituentTree {
-    if !tree.has_edges() && tree.secondary_edges().is_empty() {
-        return tree.clone();
-    }
-    let mut builder = TreeBuilder::with_tokens(tree.n_tokens());
-    for (_, node) in tree.nodes() {
-        builder.node(node.label.clone());
-    }
-    for (id, _) in tree.nodes() {
-        for &child in tree.children(id) {
-            builder.attach(child, id);
-        }
-    }
-    builder.finish().expect("a tree without its edge labels is a tree")
+    let mut tree = tree.clone();
+    tree.clear_edges();
+    tree.clear_secondary_edges();
+    tree
 }
 
 #[cfg(test)]
@@ -166,7 +157,7 @@ mod tests {
     use super::*;
     use crate::ids::TokenIdx;
     use crate::systems::trees;
-    use crate::tree::BinaryKind;
+    use crate::tree::{BinaryKind, TreeBuilder};
 
     #[test]
     fn edge_labels_and_secondary_edges_go_and_nothing_else() {

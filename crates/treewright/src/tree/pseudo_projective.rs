@@ -13,8 +13,8 @@
 //!
 //! `↑`, `↓` and `\` in original relations are written with a `\` before them, so relations are always restored
 //! exactly. Heads are looked for again below the new head, breadth first and from left to right: `head` takes the
-//! first word with the relation `h`, `path` the first at which a way ends. They are restored as far as that tells
-//! (`docs/log/2026-11.md`).
+//! first word with the relation `h`, `path` the first at which a way ends. That does not always give back the original
+//! head (`docs/log/2026-11.md`).
 //!
 //! Deviation: for `head+path` the paper takes the first word on a way with the relation `h`; we prefer one at which
 //! the way also ends, which restores more.
@@ -25,6 +25,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use crate::ids::TokenIdx;
 use crate::sentence::Str;
 use crate::tree::DependencyTree;
+use crate::tree::edit::push_escaped;
 
 /// What the relations of lifted arcs remember.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -106,7 +107,7 @@ pub fn projectivize(tree: &DependencyTree, encoding: PseudoProjective) -> Depend
     result
 }
 
-/// The inverse of [`projectivize`], as far as the encoding tells. Any tree is accepted, also one that a parser has
+/// The inverse of [`projectivize`], as far as the encoding allows. Any tree is accepted, even one that a parser has
 /// made up; a lifted arc whose original head is not found stays where it is.
 ///
 /// # Panics
@@ -119,12 +120,7 @@ pub fn deprojectivize(tree: &DependencyTree, encoding: PseudoProjective) -> Depe
     for (arc, marks) in result.arcs.iter_mut().zip(&marks) {
         arc.label = marks.relation.clone();
     }
-    // Children from left to right; the list of the artificial root comes last.
-    let mut children: Vec<Vec<usize>> = vec![Vec::new(); n + 1];
-    let slot = |head: Option<TokenIdx>| head.map_or(n, TokenIdx::index);
-    for (d, arc) in tree.arcs.iter().enumerate() {
-        children[slot(arc.head)].push(d);
-    }
+    let mut children = children(tree);
     // Lifted arcs are undone from the top, level by level and from left to right, as they are met in the
     // projective tree.
     let mut order: Vec<usize> = Vec::with_capacity(n);
@@ -137,7 +133,7 @@ pub fn deprojectivize(tree: &DependencyTree, encoding: PseudoProjective) -> Depe
     let mut queue = VecDeque::new();
     for d in order {
         let Some(wanted) = &marks[d].lifted else { continue };
-        let from = slot(result.arcs[d].head);
+        let from = result.arcs[d].head.map_or(n, TokenIdx::index);
         queue.clear();
         let enter = |queue: &mut VecDeque<usize>, word: usize, children: &[Vec<usize>]| {
             let may_enter = |&c: &usize| c != d && (!encoding.marks_path() || marks[c].is_on_path);
@@ -161,13 +157,27 @@ pub fn deprojectivize(tree: &DependencyTree, encoding: PseudoProjective) -> Depe
         }
         if let Some(head) = found.or(second_best) {
             result.arcs[d].head = Some(TokenIdx::new(head));
-            let at = children[from].binary_search(&d).expect("a head knows its dependents");
-            children[from].remove(at);
-            let at = children[head].partition_point(|&c| c < d);
-            children[head].insert(at, d);
+            move_child(&mut children, d, from, head);
         }
     }
     result
+}
+
+/// The dependents of each word from left to right, and last those of the artificial root.
+fn children(tree: &DependencyTree) -> Vec<Vec<usize>> {
+    let mut children = vec![Vec::new(); tree.len() + 1];
+    for (d, arc) in tree.arcs.iter().enumerate() {
+        children[arc.head.map_or(tree.len(), TokenIdx::index)].push(d);
+    }
+    children
+}
+
+/// Moves a word from the dependents of one head to those of another.
+fn move_child(children: &mut [Vec<usize>], d: usize, from: usize, to: usize) {
+    let at = children[from].binary_search(&d).expect("a head knows its dependents");
+    children[from].remove(at);
+    let at = children[to].partition_point(|&child| child < d);
+    children[to].insert(at, d);
 }
 
 /// The tree while arcs are being lifted.
@@ -187,12 +197,7 @@ impl Lifting {
     fn new(tree: &DependencyTree) -> Self {
         let n = tree.len();
         let heads: Vec<Option<usize>> = tree.arcs.iter().map(|arc| arc.head.map(TokenIdx::index)).collect();
-        let mut children = vec![Vec::new(); n];
-        for (d, head) in heads.iter().enumerate() {
-            if let Some(head) = *head {
-                children[head].push(d);
-            }
-        }
+        let children = children(tree);
         let is_nonprojective = tree.nonprojective_arcs();
         let candidates = (0..n).filter(|&d| is_nonprojective[d]);
         let length = |d: usize| heads[d].map_or(0, |head| head.abs_diff(d));
@@ -209,12 +214,8 @@ impl Lifting {
             }
             let above = self.heads[head];
             self.heads[d] = above;
-            let at = self.children[head].binary_search(&d).expect("a head knows its dependents");
-            self.children[head].remove(at);
-            if let Some(above) = above {
-                let at = self.children[above].partition_point(|&c| c < d);
-                self.children[above].insert(at, d);
-            }
+            let n = self.heads.len();
+            move_child(&mut self.children, d, head, above.unwrap_or(n));
             // Only what `head` dominates has changed: its own arcs and the new one are looked at again.
             self.is_nonprojective[d] = false;
             self.recheck(d);
@@ -292,12 +293,7 @@ impl Marks {
 
 fn escape(label: &str) -> Str {
     let mut escaped = Str::default();
-    for c in label.chars() {
-        if matches!(c, '↑' | '↓' | '\\') {
-            escaped.push('\\');
-        }
-        escaped.push(c);
-    }
+    push_escaped(&mut escaped, label, &['↑', '↓']);
     escaped
 }
 

@@ -10,7 +10,7 @@
 
 use crate::ids::{NodeId, TokenIdx};
 use crate::sentence::{Sentence, Str};
-use crate::tree::edit::Ancestors;
+use crate::tree::ancestors::Ancestors;
 use crate::tree::{Child, ConstituentTree};
 
 /// The tags of punctuation.
@@ -72,7 +72,7 @@ pub fn lower_punctuation(
     tags: &PunctuationTags,
 ) -> ConstituentTree {
     let movable = movable(sentence, tree, tags);
-    let ancestors = Ancestors::new(tree);
+    let ancestors = Ancestors::new(&tree.parents());
     let parents = tree.token_parents();
     let mut builder = tree.to_builder();
     let mut places = Vec::new();
@@ -117,31 +117,26 @@ fn settle(
             && ancestors.dominates(both, place)
             && word.is_some_and(|word| ancestors.dominates(place, word))
     };
-    let mut n_left = 0;
-    let mut reached = left;
-    for place in places.iter_mut() {
-        if !stays_with(left, *place) {
-            break;
+    // How many marks stay with a word, from the nearest on.
+    let settled = |word: Option<NodeId>, marks: &mut dyn Iterator<Item = &mut NodeId>| {
+        let (mut count, mut reached) = (0, None);
+        for place in marks {
+            if !stays_with(word, *place) {
+                break;
+            }
+            // A mark inside a smaller constituent than the one before it would leave a gap there.
+            if let Some(reached) = reached
+                && ancestors.depth(*place) > ancestors.depth(reached)
+            {
+                *place = reached;
+            }
+            reached = Some(*place);
+            count += 1;
         }
-        // A mark inside a smaller constituent than the one before it would leave a gap there.
-        if reached.is_some_and(|reached| n_left > 0 && ancestors.depth(*place) > ancestors.depth(reached)) {
-            *place = reached.expect("just tested");
-        }
-        reached = Some(*place);
-        n_left += 1;
-    }
-    let mut n_right = 0;
-    let mut reached = right;
-    for place in places[n_left..].iter_mut().rev() {
-        if !stays_with(right, *place) {
-            break;
-        }
-        if reached.is_some_and(|reached| n_right > 0 && ancestors.depth(*place) > ancestors.depth(reached)) {
-            *place = reached.expect("just tested");
-        }
-        reached = Some(*place);
-        n_right += 1;
-    }
+        count
+    };
+    let n_left = settled(left, &mut places.iter_mut());
+    let n_right = settled(right, &mut places[n_left..].iter_mut().rev());
     let end = places.len() - n_right;
     places[n_left..end].fill(both);
 }

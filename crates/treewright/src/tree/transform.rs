@@ -3,13 +3,14 @@
 //! A list is `name,name,..`; a name may be followed by parameters, each after a colon: `binarize:h=1:heads=collins`.
 //! A backslash protects a comma or colon that belongs to a parameter: `lower-punctuation:tags=\, . \:`.
 
+use std::mem::discriminant;
+
 use crate::error::{Code, Error, Result};
-use crate::sentence::Str;
-use crate::tree::Entry;
+use crate::sentence::{Sentence, Str};
 use crate::tree::{
-    ConstituentTree, DependencyTree, HeadRules, PseudoProjective, PunctuationTags, Tree, binarize_tree,
-    collapse_same, collapse_unary, deprojectivize, expand_unary, lower_punctuation, name_root, projectivize,
-    raise_punctuation, remove_traces, resolve_traces, strip_functions, unbinarize_tree,
+    ConstituentTree, DependencyTree, Entry, HeadRules, PseudoProjective, PunctuationTags, Tree,
+    binarize_tree, collapse_same, collapse_unary, deprojectivize, expand_unary, lower_punctuation, name_root,
+    projectivize, raise_punctuation, remove_traces, resolve_traces, strip_functions, unbinarize_tree,
 };
 
 /// One transform with its parameters.
@@ -55,7 +56,7 @@ pub enum Transform {
 }
 
 /// What users are told about a transform.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct TransformHelp {
     /// The name.
     pub name: &'static str,
@@ -65,10 +66,17 @@ pub struct TransformHelp {
     pub help: &'static str,
     /// The name of its inverse, if it has one.
     pub inverse: Option<&'static str>,
+    /// The transform with its default parameters.
+    default: fn() -> Transform,
 }
 
-const fn help(name: &'static str, parameters: &'static str, help: &'static str) -> TransformHelp {
-    TransformHelp { name, parameters, help, inverse: None }
+const fn help(
+    name: &'static str,
+    parameters: &'static str,
+    help: &'static str,
+    default: fn() -> Transform,
+) -> TransformHelp {
+    TransformHelp { name, parameters, help, inverse: None, default }
 }
 
 impl TransformHelp {
@@ -81,30 +89,61 @@ impl TransformHelp {
 impl Transform {
     /// All transforms.
     pub const ALL: &[TransformHelp] = &[
-        help("strip-functions", "[:edges]", "cut labels at - = |, with `edges` also remove edge labels"),
-        help("remove-traces", "", "take out -NONE- words and the constituents emptied by it"),
-        help("resolve-traces", "", "hang the fillers of *T* *ICH* *EXP* *RNR* where their traces are"),
-        help("collapse-unary", "[:keep-root]", "join unary chains into one label, S+VP")
-            .undone_by("expand-unary"),
-        help("expand-unary", "", "make chains of joined labels again"),
-        help("collapse-same", "", "make one node of X over only X"),
-        help("root", "[:LABEL]", "name an unlabelled root, TOP by default"),
+        help(
+            "strip-functions",
+            "[:edges]",
+            "cut labels at - = |, with `edges` also remove edge labels",
+            || Transform::StripFunctions { edges: false },
+        ),
+        help("remove-traces", "", "take out -NONE- words and the constituents emptied by it", || {
+            Transform::RemoveTraces
+        }),
+        help(
+            "resolve-traces",
+            "",
+            "hang the fillers of *T* *ICH* *EXP* *RNR* where their traces are",
+            || Transform::ResolveTraces,
+        ),
+        help("collapse-unary", "[:keep-root]", "join unary chains into one label, S+VP", || {
+            Transform::CollapseUnary { keep_root: false }
+        })
+        .undone_by("expand-unary"),
+        help("expand-unary", "", "make chains of joined labels again", || Transform::ExpandUnary),
+        help("collapse-same", "", "make one node of X over only X", || Transform::CollapseSame),
+        help("root", "[:LABEL]", "name an unlabelled root, TOP by default", || Transform::Root("TOP".into())),
         help(
             "lower-punctuation",
             "[:tags=TAG TAG..]",
             "move punctuation to where it causes no discontinuity",
+            || Transform::LowerPunctuation(PunctuationTags::default()),
         ),
-        help("raise-punctuation", "[:tags=TAG TAG..]", "hang punctuation from the root"),
-        help("binarize", "[:heads=RULES|FILE][:h=N]", "binarise from the head outwards, Markov order N (0)")
-            .undone_by("unbinarize"),
-        help("unbinarize", "", "splice out the temporary nodes of binarize"),
+        help("raise-punctuation", "[:tags=TAG TAG..]", "hang punctuation from the root", || {
+            Transform::RaisePunctuation(PunctuationTags::default())
+        }),
+        help(
+            "binarize",
+            "[:heads=RULES|FILE][:h=N]",
+            "binarise from the head outwards, Markov order N (0)",
+            || {
+                let rules = HeadRules::named("leftmost").expect("these rules are built in");
+                Transform::Binarize { rules: Box::new(rules), order: 0 }
+            },
+        )
+        .undone_by("unbinarize"),
+        help("unbinarize", "", "splice out the temporary nodes of binarize", || Transform::Unbinarize),
         help(
             "pseudo-projective",
             "[:head|path|head+path]",
             "make dependencies projective, encode how to undo it",
+            || Transform::Projectivize(PseudoProjective::Head),
         )
         .undone_by("deprojectivize"),
-        help("deprojectivize", "[:head|path|head+path]", "undo pseudo-projective (with the same encoding)"),
+        help(
+            "deprojectivize",
+            "[:head|path|head+path]",
+            "undo pseudo-projective (with the same encoding)",
+            || Transform::Deprojectivize(PseudoProjective::Head),
+        ),
     ];
 
     /// Reads a list of transforms. `load` gives the text of a file of head rules; see [`Transform::parse`].
@@ -129,36 +168,21 @@ impl Transform {
     pub fn parse(text: &str, load: &mut dyn FnMut(&str) -> Result<String>) -> Result<Transform> {
         let mut parts = split(text, ':');
         let name = parts.next().unwrap_or_default().trim();
-        let mut transform = match name {
-            "strip-functions" => Transform::StripFunctions { edges: false },
-            "remove-traces" => Transform::RemoveTraces,
-            "resolve-traces" => Transform::ResolveTraces,
-            "collapse-unary" => Transform::CollapseUnary { keep_root: false },
-            "expand-unary" => Transform::ExpandUnary,
-            "collapse-same" => Transform::CollapseSame,
-            "root" => Transform::Root("TOP".into()),
-            "lower-punctuation" => Transform::LowerPunctuation(PunctuationTags::default()),
-            "raise-punctuation" => Transform::RaisePunctuation(PunctuationTags::default()),
-            "binarize" => Transform::Binarize { rules: Box::new(HeadRules::named("leftmost")?), order: 0 },
-            "unbinarize" => Transform::Unbinarize,
-            "pseudo-projective" => Transform::Projectivize(PseudoProjective::Head),
-            "deprojectivize" => Transform::Deprojectivize(PseudoProjective::Head),
-            _ => {
-                let names: Vec<&str> = Self::ALL.iter().map(|help| help.name).collect();
-                let message =
-                    format!("no transform is called \"{name}\", expected one of {}", names.join(", "));
-                return Err(Error::new(Code::BadRules, message));
-            }
+        let Some(help) = Self::ALL.iter().find(|help| help.name == name) else {
+            let names: Vec<&str> = Self::ALL.iter().map(|help| help.name).collect();
+            let message = format!("no transform is called \"{name}\", expected one of {}", names.join(", "));
+            return Err(Error::new(Code::BadRules, message));
         };
+        let mut transform = (help.default)();
         for parameter in parts {
-            transform.set(name, &unescape(parameter), load)?;
+            transform.set(help, &unescape(parameter), load)?;
         }
         Ok(transform)
     }
 
     fn set(
         &mut self,
-        name: &str,
+        TransformHelp { name, parameters, .. }: &TransformHelp,
         parameter: &str,
         load: &mut dyn FnMut(&str) -> Result<String>,
     ) -> Result<()> {
@@ -189,10 +213,10 @@ impl Transform {
                 *encoding = PseudoProjective::named(parameter).expect("just tested");
             }
             _ => {
-                let known =
-                    Self::ALL.iter().find(|help| help.name == name).map_or("", |help| help.parameters);
-                let expected =
-                    if known.is_empty() { "no parameter".to_owned() } else { format!("{name}{known}") };
+                let expected = match *parameters {
+                    "" => "no parameter".to_owned(),
+                    known => format!("{name}{known}"),
+                };
                 let message = format!("{name} does not take \"{parameter}\", expected {expected}");
                 return Err(Error::new(Code::BadRules, message));
             }
@@ -206,73 +230,60 @@ impl Transform {
     /// When the sentence has no tree, or one of the wrong kind, or nothing would be left of it.
     pub fn apply(&self, entry: Entry) -> Result<Entry> {
         let Entry { sentence, tree } = entry;
-        let constituents = |tree: Option<Tree>| -> Result<ConstituentTree> {
-            match tree {
-                Some(Tree::Constituent(tree)) => Ok(tree),
-                Some(Tree::Dependency(_)) => {
-                    Err(self.fail("the sentence has a dependency tree, not constituents"))
-                }
-                None => Err(self.fail("the sentence has no tree")),
-            }
-        };
-        let dependencies = |tree: Option<Tree>| -> Result<DependencyTree> {
-            match tree {
-                Some(Tree::Dependency(tree)) => {
-                    if tree.arcs.iter().any(|arc| arc.head.is_some_and(|head| head.index() >= tree.len())) {
-                        return Err(self.fail("a head lies outside the sentence"));
-                    }
-                    match tree.find_cycle() {
-                        Some(word) => Err(self.fail(&format!("word {} is on a cycle", word.index() + 1))),
-                        None => Ok(tree),
-                    }
-                }
-                Some(Tree::Constituent(_)) => {
-                    Err(self.fail("the sentence has constituents, not dependencies"))
-                }
-                None => Err(self.fail("the sentence has no tree")),
-            }
-        };
+        let tree = tree.ok_or_else(|| self.fail("the sentence has no tree"))?;
         let (sentence, tree) = match self {
             Transform::Projectivize(encoding) => {
-                (sentence, Tree::from(projectivize(&dependencies(tree)?, *encoding)))
+                (sentence, Tree::from(projectivize(&self.dependencies(tree)?, *encoding)))
             }
             Transform::Deprojectivize(encoding) => {
-                (sentence, Tree::from(deprojectivize(&dependencies(tree)?, *encoding)))
+                (sentence, Tree::from(deprojectivize(&self.dependencies(tree)?, *encoding)))
             }
             _ => {
-                let tree = constituents(tree)?;
-                if tree.n_tokens() != sentence.len() {
-                    return Err(self.fail("the tree and the sentence differ in length"));
-                }
-                let (sentence, tree) = match self {
-                    Transform::RemoveTraces => remove_traces(sentence, &tree)?,
-                    Transform::ResolveTraces => resolve_traces(sentence, &tree)?,
-                    Transform::StripFunctions { edges } => (sentence, strip_functions(tree, *edges)),
-                    Transform::CollapseUnary { keep_root } => (sentence, collapse_unary(&tree, *keep_root)),
-                    Transform::ExpandUnary => (sentence, expand_unary(&tree)),
-                    Transform::CollapseSame => (sentence, collapse_same(&tree)),
-                    Transform::Root(label) => (sentence, name_root(tree, label)),
-                    Transform::Unbinarize => (sentence, unbinarize_tree(&tree)),
-                    Transform::LowerPunctuation(tags) => {
-                        let tree = lower_punctuation(&sentence, &tree, tags);
-                        (sentence, tree)
-                    }
-                    Transform::RaisePunctuation(tags) => {
-                        let tree = raise_punctuation(&sentence, &tree, tags);
-                        (sentence, tree)
-                    }
-                    Transform::Binarize { rules, order } => {
-                        let tree = binarize_tree(&tree, &sentence, rules, *order);
-                        (sentence, tree)
-                    }
-                    Transform::Projectivize(_) | Transform::Deprojectivize(_) => {
-                        unreachable!("dependencies were handled above")
-                    }
-                };
+                let (sentence, tree) = self.apply_to_constituents(sentence, tree)?;
                 (sentence, Tree::from(tree))
             }
         };
         Ok(Entry { sentence, tree: Some(tree) })
+    }
+
+    fn apply_to_constituents(&self, sentence: Sentence, tree: Tree) -> Result<(Sentence, ConstituentTree)> {
+        let Tree::Constituent(tree) = tree else {
+            return Err(self.fail("the sentence has a dependency tree, not constituents"));
+        };
+        if tree.n_tokens() != sentence.len() {
+            return Err(self.fail("the tree and the sentence differ in length"));
+        }
+        let tree = match self {
+            Transform::RemoveTraces => return remove_traces(sentence, &tree),
+            Transform::ResolveTraces => return resolve_traces(sentence, &tree),
+            Transform::StripFunctions { edges } => strip_functions(tree, *edges),
+            Transform::CollapseUnary { keep_root } => collapse_unary(&tree, *keep_root),
+            Transform::ExpandUnary => expand_unary(&tree),
+            Transform::CollapseSame => collapse_same(&tree),
+            Transform::Root(label) => name_root(tree, label),
+            Transform::Unbinarize => unbinarize_tree(&tree),
+            Transform::LowerPunctuation(tags) => lower_punctuation(&sentence, &tree, tags),
+            Transform::RaisePunctuation(tags) => raise_punctuation(&sentence, &tree, tags),
+            Transform::Binarize { rules, order } => binarize_tree(&tree, &sentence, rules, *order),
+            Transform::Projectivize(_) | Transform::Deprojectivize(_) => {
+                unreachable!("dependencies are transformed elsewhere")
+            }
+        };
+        Ok((sentence, tree))
+    }
+
+    /// The dependencies of a sentence, if they are a tree.
+    fn dependencies(&self, tree: Tree) -> Result<DependencyTree> {
+        let Tree::Dependency(tree) = tree else {
+            return Err(self.fail("the sentence has constituents, not dependencies"));
+        };
+        if tree.arcs.iter().any(|arc| arc.head.is_some_and(|head| head.index() >= tree.len())) {
+            return Err(self.fail("a head lies outside the sentence"));
+        }
+        match tree.find_cycle() {
+            Some(word) => Err(self.fail(&format!("word {} is on a cycle", word.index() + 1))),
+            None => Ok(tree),
+        }
     }
 
     /// Applies transforms one after the other.
@@ -285,21 +296,8 @@ impl Transform {
 
     /// The name users know it by.
     pub fn name(&self) -> &'static str {
-        match self {
-            Transform::StripFunctions { .. } => "strip-functions",
-            Transform::RemoveTraces => "remove-traces",
-            Transform::ResolveTraces => "resolve-traces",
-            Transform::CollapseUnary { .. } => "collapse-unary",
-            Transform::ExpandUnary => "expand-unary",
-            Transform::CollapseSame => "collapse-same",
-            Transform::Root(_) => "root",
-            Transform::LowerPunctuation(_) => "lower-punctuation",
-            Transform::RaisePunctuation(_) => "raise-punctuation",
-            Transform::Binarize { .. } => "binarize",
-            Transform::Unbinarize => "unbinarize",
-            Transform::Projectivize(_) => "pseudo-projective",
-            Transform::Deprojectivize(_) => "deprojectivize",
-        }
+        let is_this = |help: &&TransformHelp| discriminant(&(help.default)()) == discriminant(self);
+        Self::ALL.iter().find(is_this).expect("every transform is in the list").name
     }
 
     fn fail(&self, why: &str) -> Error {
@@ -344,7 +342,6 @@ fn unescape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sentence::Sentence;
     use crate::tree::arbitrary::{Shape, constituents, dependencies};
     use proptest::prelude::*;
 

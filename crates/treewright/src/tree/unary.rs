@@ -7,7 +7,7 @@
 
 use crate::ids::NodeId;
 use crate::sentence::Str;
-use crate::tree::edit::splice;
+use crate::tree::edit::{copy_edges, push_escaped, splice};
 use crate::tree::{Child, ConstituentTree, TreeBuilder};
 
 /// Which nodes are the only child of their parent, which may not be merged with the root if `keep_root`.
@@ -74,22 +74,11 @@ pub fn expand_unary(tree: &ConstituentTree) -> ConstituentTree {
         for &child in tree.children(id) {
             match child {
                 Child::Node(node) => builder.attach(Child::Node(becomes[node.index()].0), bottom),
-                Child::Token(token) => {
-                    builder.attach(child, bottom);
-                    if !tree.token_edge(token).is_empty() {
-                        builder.set_token_edge(token, tree.token_edge(token));
-                    }
-                }
+                token => builder.attach(token, bottom),
             }
         }
     }
-    for edge in tree.secondary_edges() {
-        let child = match edge.child {
-            Child::Node(node) => Child::Node(becomes[node.index()].0),
-            token => token,
-        };
-        builder.secondary(child, edge.label.clone(), becomes[edge.parent.index()].0);
-    }
+    copy_edges(tree, &mut builder, |node| becomes[node.index()].0);
     builder.finish().expect("chains in place of nodes leave a tree")
 }
 
@@ -112,12 +101,7 @@ fn join<'a>(labels: impl Iterator<Item = &'a Str>) -> Str {
         if i > 0 {
             joined.push('+');
         }
-        for c in label.chars() {
-            if matches!(c, '+' | '\\') {
-                joined.push('\\');
-            }
-            joined.push(c);
-        }
+        push_escaped(&mut joined, label, &['+']);
     }
     joined
 }

@@ -2,10 +2,10 @@ use super::*;
 use crate::laws;
 use crate::systems::dependency::tests::{Arcs, check_derivation};
 
-laws::suite!(Arcs<Action>, exact);
+laws::suite!(Arcs<Rules<false>>, exact);
 
 #[test]
 fn a_known_derivation() {
     // Economic <- news -> little: 1 <- 2 <- r, 2 -> 3.
-    check_derivation::<Action>(&[2, 4, 2], &["a", "b", "a"], "SHIFT LEFT-a SHIFT SHIFT RIGHT-a LEFT-b");
+    check_derivation::<Rules<false>>(&[2, 4, 2], &["a", "b", "a"], "SHIFT LEFT-a SHIFT SHIFT RIGHT-a LEFT-b");
 }

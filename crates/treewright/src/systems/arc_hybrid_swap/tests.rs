@@ -1,13 +1,17 @@
 use super::*;
+use crate::forest::Forest;
 use crate::laws;
+use crate::oracle::Oracle;
+use crate::system::{ActionSet, TransitionSystem};
+use crate::systems::arc_hybrid::{DynamicOracle, Rules};
 use crate::systems::dependency::tests::{Arcs, check_derivation, tree};
 
-laws::suite!(Arcs<Action>, exact);
+laws::suite!(Arcs<Rules<true>>, exact);
 
 #[test]
 fn a_known_derivation() {
     // 3 -> 1 and 4 -> 2 cross; 3 is the root and 4 hangs from it.
-    check_derivation::<Action>(
+    check_derivation::<Rules<true>>(
         &[3, 4, 5, 3],
         &["a", "b", "a", "b"],
         "SHIFT SHIFT SWAP LEFT-a SHIFT SHIFT LEFT-b SHIFT RIGHT-b LEFT-a",
@@ -18,7 +22,7 @@ fn a_known_derivation() {
 fn a_due_swap_stands_alone_and_no_other_may_be_followed() {
     let system = ArcHybridSwap::with_labels([], true);
     let gold = tree(&[3, 4, 5, 3]);
-    let oracle = StaticDynamicOracle::for_gold(&system, &gold).unwrap();
+    let oracle: DynamicOracle = Oracle::for_gold(&system, &gold).unwrap();
     let mut forest = Forest::new();
     let mut legal = ActionSet::default();
     let mut state = system.start(&mut forest, &laws::sentence(4));

@@ -3,7 +3,7 @@ use crate::laws;
 use crate::system::TransitionSystem;
 use crate::systems::dependency::tests::{Arcs, all_trees, tree};
 
-laws::suite!(Arcs<Action>);
+laws::suite!(Arcs<Rules>);
 
 #[test]
 fn a_known_derivation() {

@@ -1,13 +1,11 @@
-//! Gold dependency trees as numbers, and which of their arcs can still be had: what derivations and oracles ask.
+//! Gold dependency trees as numbers, and which of their arcs are still reachable: for derivations and oracles.
 
 use std::sync::Arc;
 
-use super::configuration::{Configuration, word};
 use super::relations::Relations;
-use crate::forest::Forest;
 use crate::ids::{ActionId, TokenIdx};
-use crate::tree::DependencyTree;
-use crate::tree::Underivable;
+use crate::tree::grouped::Grouped;
+use crate::tree::{DependencyTree, Underivable};
 
 /// A gold tree as numbers; r is word n.
 #[derive(Debug)]
@@ -16,30 +14,26 @@ pub(crate) struct Gold {
     pub(crate) heads: Vec<u32>,
     /// The action that attaches each word to its head.
     pub(crate) actions: Vec<ActionId>,
-    /// Where each head's dependents begin in `dependents`; r's come last.
-    starts: Vec<u32>,
-    dependents: Vec<u32>,
+    /// The dependents of each word, from left to right; r's come last.
+    dependents: Grouped,
 }
 
 impl Gold {
     /// Takes a tree in.
     ///
     /// # Errors
-    /// When it is no tree, has several roots where one is asked for, or has an arc no action makes.
+    /// When it is not a tree, has several roots where only one is allowed, or has an arc that no action makes.
     pub(crate) fn new(
         relations: &Relations,
         single_root: bool,
         tree: &DependencyTree,
     ) -> Result<Self, Underivable> {
         let n = tree.len();
-        let mut heads = Vec::with_capacity(n);
-        for (i, arc) in tree.arcs.iter().enumerate() {
-            let head = arc.head.map_or(n, TokenIdx::index);
-            if arc.head.is_some() && head >= n {
-                return Err(Underivable(format!("the head of word {} is not in the sentence", i + 1)));
-            }
-            heads.push(head as u32);
+        let head = |arc: &crate::tree::Arc| arc.head.map_or(n, TokenIdx::index);
+        if let Some(i) = tree.arcs.iter().position(|arc| arc.head.is_some() && head(arc) >= n) {
+            return Err(Underivable(format!("the head of word {} is not in the sentence", i + 1)));
         }
+        let heads: Vec<u32> = tree.arcs.iter().map(|arc| head(arc) as u32).collect();
         if let Some(on_cycle) = tree.find_cycle() {
             return Err(Underivable(format!("word {} is on a cycle", on_cycle.index() + 1)));
         }
@@ -55,17 +49,8 @@ impl Gold {
             .enumerate()
             .map(|(i, arc)| relations.action_of(i, arc))
             .collect::<Result<_, _>>()?;
-        let mut starts = vec![0u32; n + 2];
-        heads.iter().for_each(|&head| starts[head as usize + 1] += 1);
-        for i in 0..=n {
-            starts[i + 1] += starts[i];
-        }
-        let (mut fill, mut dependents) = (starts.clone(), vec![0u32; n]);
-        for (i, &head) in heads.iter().enumerate() {
-            dependents[fill[head as usize] as usize] = i as u32;
-            fill[head as usize] += 1;
-        }
-        Ok(Gold { heads, actions, starts, dependents })
+        let dependents = Grouped::by(heads.iter().map(|&head| head as usize), n + 1);
+        Ok(Gold { heads, actions, dependents })
     }
 
     /// [`Gold::new`] for systems that build projective trees only.
@@ -99,12 +84,12 @@ impl Gold {
     /// The dependents of a word, or of r, from left to right.
     #[inline]
     pub(crate) fn dependents(&self, head: usize) -> &[u32] {
-        &self.dependents[self.starts[head] as usize..self.starts[head + 1] as usize]
+        self.dependents.of(head)
     }
 
     /// How many dependents each word has, and r.
     pub(crate) fn n_dependents(&self) -> Vec<u32> {
-        self.starts.windows(2).map(|pair| pair[1] - pair[0]).collect()
+        (0..=self.n()).map(|head| self.dependents(head).len() as u32).collect()
     }
 
     /// The projective order: the place of each word, and of r, in an inorder traversal that visits every head
@@ -133,7 +118,7 @@ impl Gold {
     }
 }
 
-/// Which gold arcs can still be had, and the loss so far: what the arc-decomposable systems' oracles keep.
+/// Which gold arcs are still reachable, and the loss so far: what the oracles of arc-decomposable systems keep.
 ///
 /// `RDEPS(h)`, the reachable dependents of h, are its gold dependents whose arc is neither made nor lost.
 #[derive(Clone, Debug)]
@@ -208,6 +193,13 @@ impl Reachable {
         self.close_where(h, |this, d| this.on_stack[d]);
     }
 
+    /// Takes `d` off the stack, with its arc made or lost: sets `RDEPS(d) = []` and removes `d` from `RDEPS(h(d))`.
+    pub(crate) fn attach(&mut self, d: usize) {
+        self.close_dependents(d);
+        self.close(d);
+        self.set_on_stack(d, false);
+    }
+
     fn close_where(&mut self, h: usize, which: impl Fn(&Self, usize) -> bool) {
         if self.n_open[h] == 0 {
             return;
@@ -218,58 +210,5 @@ impl Reachable {
                 self.close(d as usize);
             }
         }
-    }
-}
-
-/// The costs and updates of the arc-hybrid systems (Figure 1 of de Lhoneux, Stymne and Nivre 2017).
-impl Reachable {
-    /// LEFT and RIGHT: `|RDEPS(s0)| + [[h(s0) is not the new head, and s0 is in RDEPS(h(s0))]]`; a wrong relation
-    /// counts as a wrong head.
-    #[inline]
-    pub(crate) fn arc_cost(
-        &self,
-        forest: &Forest,
-        state: &Configuration,
-        action: ActionId,
-        is_left: bool,
-    ) -> u32 {
-        let s0 = word(forest, state.s0(forest).expect("an arc action takes s0"));
-        let is_gold = action == self.gold.actions[s0] && {
-            let head = if is_left { Some(state.b0(forest)) } else { state.s1(forest) };
-            head.is_some_and(|head| word(forest, head) == self.gold.head(s0))
-        };
-        self.n_dependents(s0) + u32::from(!is_gold && self.has_head(s0))
-    }
-
-    /// The update of LEFT and RIGHT: sets `RDEPS(s0) = []` and removes s0 from `RDEPS(h(s0))`.
-    pub(crate) fn attach(&mut self, s0: usize) {
-        self.close_dependents(s0);
-        self.close(s0);
-        self.set_on_stack(s0, false);
-    }
-
-    /// SHIFT, case 2: `|{d in RDEPS(b0) : d on the stack}| + [[h(b0) is on the stack below s0, and b0 is in
-    /// RDEPS(h(b0))]]`, and with a single root `+ [[h(b0) = r, the stack is not empty, and b0 is in RDEPS(r)]]`.
-    #[inline]
-    pub(crate) fn shift_cost(&self, forest: &Forest, state: &Configuration, single_root: bool) -> u32 {
-        let b0 = word(forest, state.b0(forest));
-        let loses_head = self.has_head(b0) && self.shift_loses_head(forest, state, b0, single_root);
-        self.n_dependents_on_stack(b0) + u32::from(loses_head)
-    }
-
-    fn shift_loses_head(&self, forest: &Forest, state: &Configuration, b0: usize, single_root: bool) -> bool {
-        let Some(s0) = state.s0(forest) else { return false };
-        let head = self.gold.head(b0);
-        if head == self.gold.n() { single_root } else { self.is_on_stack(head) && head != word(forest, s0) }
-    }
-
-    /// The update of SHIFT, case 2.
-    pub(crate) fn shift(&mut self, forest: &Forest, state: &Configuration, single_root: bool) {
-        let b0 = word(forest, state.b0(forest));
-        if self.shift_loses_head(forest, state, b0, single_root) {
-            self.close(b0);
-        }
-        self.close_dependents_on_stack(b0);
-        self.set_on_stack(b0, true);
     }
 }

@@ -8,9 +8,8 @@ use crate::forest::{Forest, Kind};
 use crate::ids::{ActionId, LabelId, NodeId};
 use crate::sentence::Str;
 use crate::system::ActionSet;
-use crate::systems::actions::{Argument, places};
-use crate::tree::Underivable;
-use crate::tree::{Arc, DependencyTree};
+use crate::system::actions::{Argument, places};
+use crate::tree::{Arc, DependencyTree, Underivable};
 
 /// The relations and the actions that make arcs: first the LEFTs, then the RIGHTs, after a system's other actions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +39,7 @@ impl Relations {
     /// The relations of these trees, in the directions they occur in.
     ///
     /// A direction that never occurs gets the relations of the other one (or, failing that, all), so that no parse
-    /// gets stuck for want of a relation.
+    /// gets stuck without a relation.
     pub(crate) fn from_trees<'a>(trees: impl Iterator<Item = &'a DependencyTree>, n_before: usize) -> Self {
         let (mut left, mut right, mut root) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for tree in trees {

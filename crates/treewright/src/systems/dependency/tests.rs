@@ -85,12 +85,12 @@ where
     fn trees(n: usize, single_root: bool) -> impl Iterator<Item = DependencyTree> {
         all_trees(n, single_root)
             .into_iter()
-            .filter(|tree| ArcSystem::<R>::IS_CROSSING || tree.is_projective())
+            .filter(|tree| ArcSystem::<R>::INFO.is_crossing || tree.is_projective())
     }
 
     fn random_tree(rng: &mut Rng, n: usize, single_root: bool) -> DependencyTree {
         let tree = random_tree(rng, n, single_root);
-        if ArcSystem::<R>::IS_CROSSING { tree } else { in_projective_order(&tree) }
+        if ArcSystem::<R>::INFO.is_crossing { tree } else { in_projective_order(&tree) }
     }
 }
 
@@ -119,7 +119,7 @@ where
     }
 
     fn every_walk() -> Vec<laws::Walks<ArcSystem<R>>> {
-        let max = if ArcSystem::<R>::IS_CROSSING { 4 } else { 5 };
+        let max = if ArcSystem::<R>::INFO.is_crossing { 4 } else { 5 };
         let every = |root| laws::Walks::every(Self::unlabelled(root), 0..=max, false);
         [true, false].map(every).into()
     }
@@ -131,7 +131,7 @@ where
         let n_roots = tree.roots().count();
         let is_right = if system.single_root { n_roots == 1 } else { n_roots > 0 };
         assert!(is_right || n == 0, "{tree:?}");
-        assert!(tree.is_projective() || ArcSystem::<R>::IS_CROSSING, "{tree:?}");
+        assert!(tree.is_projective() || ArcSystem::<R>::INFO.is_crossing, "{tree:?}");
     }
 
     fn loss(tree: &DependencyTree, gold: &DependencyTree) -> u32 {
@@ -156,7 +156,8 @@ where
                     Search::<R, Dynamic<R>>::new(&ab, &gold).check_all();
                 }
             }
-            let six = Self::trees(6, single_root).step_by(if ArcSystem::<R>::IS_CROSSING { 97 } else { 2 });
+            let six =
+                Self::trees(6, single_root).step_by(if ArcSystem::<R>::INFO.is_crossing { 97 } else { 2 });
             for gold in Self::trees(5, single_root).chain(six) {
                 Search::<R, Dynamic<R>>::new(&system, &gold).check_all();
             }
@@ -274,7 +275,7 @@ impl<'a, R: ArcRules, O: Oracle<ArcSystem<R>> + Clone> Search<'a, R, O> {
         let mut todo = vec![(start, self.oracle.clone())];
         while let Some((state, mut oracle)) = todo.pop() {
             if !seen.insert(self.key(&forest, &state)) {
-                // Another way to the same words: the books must agree.
+                // The same words by another walk: the oracle must have counted the same loss.
                 let truth = self.loss(&mut forest, &state);
                 assert_eq!(oracle.loss(system, &forest, &state), Some(truth), "{:?}", self.gold);
                 continue;
@@ -351,8 +352,8 @@ fn crossing_arcs_are_named() {
         let why = ArcSystem::<R>::with_labels([], true).derive(&tree(&[3, 4, 5, 3])).unwrap_err();
         assert_eq!(why.0, "the arc from word 4 to word 2 is not projective");
     }
-    check::<arc_hybrid::Action>();
-    check::<arc_eager::Action>();
+    check::<arc_hybrid::Rules<false>>();
+    check::<arc_eager::Rules>();
 }
 
 #[test]

@@ -6,8 +6,8 @@ use crate::oracle::{Cheapest, Oracle};
 use crate::system::{ActionSet, TransitionSystem};
 use crate::systems::gold;
 use crate::systems::in_order::{Action, InOrder, State};
-use crate::tree::ConstituentTree;
-use crate::tree::Underivable;
+use crate::tree::grouped::Grouped;
+use crate::tree::{ConstituentTree, Underivable};
 
 /// The exact dynamic oracle: a closed form, kept up to date step by step.
 ///
@@ -33,11 +33,8 @@ use crate::tree::Underivable;
 pub struct DynamicOracle {
     /// Gold constituents by start, end and label, equal ones counted together.
     gold: Vec<Entry>,
-    /// The entries of one start, as ranges of `gold`.
-    by_start: Vec<u32>,
-    /// The entries of one end, as ranges of `ends`, which holds places in `gold`.
-    by_end: Vec<u32>,
-    ends: Vec<u32>,
+    by_start: Grouped,
+    by_end: Grouped,
     /// How many gold constituents of a start can still be built.
     alive: Vec<u32>,
     /// The starts of the openings, from the bottom of the stack.
@@ -69,24 +66,22 @@ impl DynamicOracle {
         self.n_wrong + self.n_lost + self.n_bad
     }
 
-    /// The entries that start at `left`.
+    /// The entries that start at `left`; none, if nothing there can be built any more.
     fn at_start(&self, left: u32) -> &[Entry] {
-        &self.gold[self.by_start[left as usize] as usize..self.by_start[left as usize + 1] as usize]
+        if self.alive[left as usize] == 0 { &[] } else { &self.gold[self.by_start.range(left as usize)] }
     }
 
     /// The entries that end at `right` and can still be built.
-    fn at_end(&self, right: u32) -> impl Iterator<Item = (usize, &Entry)> {
-        let range = self.by_end[right as usize] as usize..self.by_end[right as usize + 1] as usize;
-        self.ends[range].iter().map(|&i| (i as usize, &self.gold[i as usize])).filter(|(_, entry)| {
-            // The entries of a dead start keep their counts; that none is alive says enough.
-            entry.count > 0 && self.alive[entry.left as usize] > 0
-        })
+    fn at_end(&self, right: u32) -> impl Iterator<Item = &Entry> {
+        // The entries of a dead start keep their counts; that none is alive says enough.
+        let can_be_built = |entry: &&Entry| entry.count > 0 && self.alive[entry.left as usize] > 0;
+        self.by_end.of(right as usize).iter().map(|&i| &self.gold[i as usize]).filter(can_be_built)
     }
 
     /// The labels of the smallest constituents still to be built that start at `left` and end at `from` or later.
     fn smallest(&self, left: u32, from: u32) -> impl Iterator<Item = LabelId> {
-        let rest = if self.alive[left as usize] > 0 { self.at_start(left) } else { &[] };
-        let mut alive = rest.iter().filter(move |entry| entry.count > 0 && entry.right >= from).peekable();
+        let mut alive =
+            self.at_start(left).iter().filter(move |entry| entry.count > 0 && entry.right >= from).peekable();
         let right = alive.peek().map(|entry| entry.right);
         alive.take_while(move |entry| Some(entry.right) == right).map(|entry| entry.label)
     }
@@ -98,14 +93,17 @@ impl DynamicOracle {
     /// The gold constituents over all words that are still to be built.
     fn over_all(&self) -> impl Iterator<Item = &Entry> {
         let end = self.open.len() as u32 - 1;
-        let rest = if self.alive[0] > 0 { self.at_start(0) } else { &[] };
-        rest.iter().rev().take_while(move |entry| entry.right == end).filter(|entry| entry.count > 0)
+        self.at_start(0)
+            .iter()
+            .rev()
+            .take_while(move |entry| entry.right == end)
+            .filter(|entry| entry.count > 0)
     }
 
     /// Is a wrong root needed (1) once the gold constituents over all words, `without` one of this label, are built on
     /// top of something labelled `below`?
     fn wrong_root(&self, system: &InOrder, without: Option<LabelId>, below: Option<LabelId>) -> u32 {
-        let may_be_root = |label: LabelId| system.places.roots(system.labels.len()).contains(&label.index());
+        let may_be_root = |label: LabelId| system.table.roots().contains(&label.index());
         let (mut n_left, mut has_root) = (0, false);
         for entry in self.over_all() {
             let count = entry.count - u32::from(without == Some(entry.label));
@@ -118,24 +116,24 @@ impl DynamicOracle {
 
     /// The same for a bottommost opening, when b0 is at `next`.
     fn wrong_root_above(&self, system: &InOrder, label: LabelId, next: u32) -> u32 {
-        if system.places.is_root_only(label) {
+        if system.table.is_root_only(label) {
             return 0;
         }
         // The opening becomes one of those over all words if there are no smaller ones, and it is among them.
         let end = self.open.len() as u32 - 1;
-        let rest = if self.alive[0] > 0 { self.at_start(0) } else { &[] };
-        let is_last = !rest.iter().any(|entry| entry.count > 0 && (next..end).contains(&entry.right));
+        let is_last =
+            !self.at_start(0).iter().any(|entry| entry.count > 0 && (next..end).contains(&entry.right));
         let is_among = is_last && self.over_all().any(|entry| entry.label == label);
         self.wrong_root(system, is_among.then_some(label), Some(label))
     }
 
     /// The same for a configuration.
     fn wrong_root_now(&self, system: &InOrder, forest: &Forest, state: &State) -> u32 {
-        let Some(top) = state.stack.filter(|_| !state.is_finished) else { return 0 };
+        let Some(top) = state.stack.filter(|_| !state.own.is_finished) else { return 0 };
         match self.open[0] {
             Some(bottom) => self.wrong_root_above(system, bottom.label, state.next.index() as u32),
             None => match forest.node(forest.cell(top).node).label {
-                Some(label) if system.places.is_root_only(label) => 0,
+                Some(label) if system.table.is_root_only(label) => 0,
                 label => self.wrong_root(system, None, label),
             },
         }
@@ -148,13 +146,13 @@ impl DynamicOracle {
 
     /// The loss after opening a constituent over the item that starts at `left`.
     fn after_open(&self, system: &InOrder, left: u32, label: LabelId, state: &State, wrong_root: u32) -> u32 {
-        if system.places.is_root_only(label) {
+        if system.table.is_root_only(label) {
             let is_good = self.over_all().any(|entry| entry.label == label);
             return self.now() + self.lost_below_root(label) + u32::from(!is_good);
         }
         let next = state.next.index() as u32;
         let wrong_root =
-            if state.n_open == 0 { self.wrong_root_above(system, label, next) } else { wrong_root };
+            if state.own.n_open == 0 { self.wrong_root_above(system, label, next) } else { wrong_root };
         self.now() + u32::from(!self.is_good(left, label, next)) + wrong_root
     }
 
@@ -164,17 +162,17 @@ impl DynamicOracle {
 
     /// The entry of a constituent that is still to be built.
     fn position(&self, label: LabelId, left: u32, right: u32) -> Option<usize> {
-        let start = self.by_start[left as usize] as usize;
+        let start = self.by_start.range(left as usize).start;
         let found =
             self.at_start(left).iter().position(|e| e.right == right && e.label == label && e.count > 0);
-        found.filter(|_| self.alive[left as usize] > 0).map(|i| start + i)
+        found.map(|i| start + i)
     }
 
     fn after_shift(&self, top: Option<u32>, next: u32) -> u32 {
         let mut loss = self.now() + top.map_or(0, |left| self.alive[left as usize]);
         // The entries of one end stand by start, so those that share a start follow one another.
         let mut checked = None;
-        for (_, entry) in self.at_end(next).filter(|(_, entry)| Some(entry.left) != top) {
+        for entry in self.at_end(next).filter(|entry| Some(entry.left) != top) {
             loss += entry.count;
             if let Some(opened) = self.open[entry.left as usize]
                 && checked != Some(entry.left)
@@ -199,14 +197,14 @@ impl DynamicOracle {
 
 /// The start of the top item, if it is not an opening.
 fn top_item(forest: &Forest, state: &State) -> Option<u32> {
-    let top = state.stack.filter(|_| !state.is_fresh)?;
+    let top = state.stack.filter(|_| !state.own.is_fresh)?;
     Some(forest.node(forest.cell(top).node).left.index() as u32)
 }
 
 impl Oracle<InOrder> for DynamicOracle {
     fn for_gold(system: &InOrder, gold: &ConstituentTree) -> Result<Self, Underivable> {
         system.check(gold)?;
-        let mut constituents = gold::constituents(&system.labels, gold)?;
+        let mut constituents = gold::constituents(&system.table.labels, gold)?;
         constituents.sort_unstable_by_key(|g| (g.left, g.right, g.label));
         let n = gold.n_tokens();
         let mut entries: Vec<Entry> = Vec::with_capacity(constituents.len());
@@ -218,12 +216,9 @@ impl Oracle<InOrder> for DynamicOracle {
                 _ => entries.push(Entry { left: g.left, right: g.right, label: g.label, count: 1 }),
             }
         }
-        let mut ends: Vec<u32> = (0..entries.len() as u32).collect();
-        ends.sort_by_key(|&i| entries[i as usize].right);
         Ok(DynamicOracle {
-            by_start: gold::starts(entries.iter().map(|e| e.left), n + 1),
-            by_end: gold::starts(entries.iter().map(|e| e.right), n + 1),
-            ends,
+            by_start: Grouped::by(entries.iter().map(|entry| entry.left as usize), n + 1),
+            by_end: Grouped::by(entries.iter().map(|entry| entry.right as usize), n + 1),
             gold: entries,
             alive,
             open_starts: Vec::new(),
@@ -263,7 +258,7 @@ impl Oracle<InOrder> for DynamicOracle {
                 let opened = self.open[left as usize].expect("an opening stands at its start");
                 let wrong_root = if left > 0 {
                     self.wrong_root_now(system, forest, state)
-                } else if system.places.is_root_only(opened.label) {
+                } else if system.table.is_root_only(opened.label) {
                     0
                 } else {
                     let is_over_all = next as usize == forest.n_tokens();
@@ -284,32 +279,22 @@ impl Oracle<InOrder> for DynamicOracle {
         legal: &ActionSet,
         out: &mut ActionSet,
     ) {
-        let mut cheapest = Cheapest::new(out, system.n_actions());
-        let (top, next) = (top_item(forest, state), state.next.index() as u32);
-        for action in [Action::Shift, Action::Reduce, Action::Finish] {
-            let id = system.actions().id(action);
-            if legal.contains(id) {
-                let loss = self.loss_after(system, forest, state, id).expect("defined everywhere");
-                cheapest.offer(id, loss);
-            }
+        let mut cheapest = Cheapest::new(legal, out, system.n_actions());
+        let (actions, next) = (system.actions(), state.next.index() as u32);
+        for id in [Action::Shift, Action::Reduce, Action::Finish].map(|action| actions.id(action)) {
+            cheapest.offer(id, || self.loss_after(system, forest, state, id).expect("defined everywhere"));
         }
-        let Some(left) = top else { return };
+        let Some(left) = top_item(forest, state) else { return };
         let wrong_root = self.wrong_root_now(system, forest, state);
-        for label in self.smallest(left, next) {
-            let id = system.actions().id(Action::Open(label));
-            if legal.contains(id) {
-                cheapest.offer(id, self.after_open(system, left, label, state, wrong_root));
-            }
-        }
+        let offer = |cheapest: &mut Cheapest<'_>, label| {
+            let after = || self.after_open(system, left, label, state, wrong_root);
+            cheapest.offer(actions.id(Action::Open(label)), after);
+        };
+        self.smallest(left, next).for_each(|label| offer(&mut cheapest, label));
         // All other labels cost something, unless a root has to be made up; only when nothing is free do they have to be
         // visited.
-        if cheapest.loss() > self.now() + wrong_root || wrong_root > 0 && state.n_open == 0 {
-            for label in (0..system.labels.len()).map(LabelId::new) {
-                let id = system.actions().id(Action::Open(label));
-                if legal.contains(id) {
-                    cheapest.offer(id, self.after_open(system, left, label, state, wrong_root));
-                }
-            }
+        if cheapest.loss() > self.now() + wrong_root || wrong_root > 0 && state.own.n_open == 0 {
+            (0..system.table.labels.len()).for_each(|label| offer(&mut cheapest, LabelId::new(label)));
         }
     }
 
@@ -320,8 +305,8 @@ impl Oracle<InOrder> for DynamicOracle {
                 if let Some(left) = top {
                     self.kill(left);
                 }
-                for k in self.by_end[next as usize]..self.by_end[next as usize + 1] {
-                    let i = self.ends[k as usize] as usize;
+                for k in 0..self.by_end.of(next as usize).len() {
+                    let i = self.by_end.of(next as usize)[k] as usize;
                     let Entry { left, count, .. } = self.gold[i];
                     if count == 0 || self.alive[left as usize] == 0 {
                         continue;
@@ -338,12 +323,11 @@ impl Oracle<InOrder> for DynamicOracle {
             }
             Action::Open(label) => {
                 let left = top.expect("NT is legal only above an item");
-                if system.places.is_root_only(label) {
+                if system.table.is_root_only(label) {
                     self.n_lost += self.lost_below_root(label);
                     let end = self.open.len() as u32 - 1;
                     let mut alive = 0;
-                    for i in self.by_start[0]..self.by_start[1] {
-                        let entry = &mut self.gold[i as usize];
+                    for entry in &mut self.gold[self.by_start.range(0)] {
                         entry.count *= u32::from((entry.right, entry.label) == (end, label));
                         alive += entry.count;
                     }

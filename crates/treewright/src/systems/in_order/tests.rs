@@ -6,6 +6,16 @@ impl BracketFixture for InOrder {
     const MARGINS: [u32; 3] = [2, 2, 3];
     const CHECKED: [usize; 6] = [900, 1000, 50, 10, 1000, 20];
     const N_WALKS: [usize; 2] = [10, 5];
+    const PRINTED: &[(&str, &str, u32, u32)] = &[
+        ("(B (A w0) w1)", "SH NT-B", 0, 1),
+        // An opening that becomes gold, but not by the index it has in the gold derivation.
+        ("(A w0 w1 w2)", "SH NT-B SH SH RE NT-A", 2, 1),
+        ("(A w0 w1 w2)", "SH NT-B RE NT-B SH SH RE NT-A", 3, 2),
+        // On the gold path both are 0.
+        ("(B (A w0) w1)", "SH NT-A RE NT-B SH RE FI", 0, 0),
+    ];
+    const TOO_LOW: (u32, &str) = (1, "a unary chain of 2 is longer than the limit, 1");
+    const OLD_TABLE: &str = r#"{"labels":["A","B"],"max_unary":2}"#;
 
     fn with_limit(&self, limit: Option<u32>) -> Self {
         InOrder { max_unary: limit, ..self.clone() }
@@ -20,15 +30,15 @@ impl BracketFixture for InOrder {
 
     /// The margin is for one more step, and to close a bad opening at once.
     fn has_room(state: &State, _margin: u32) -> bool {
-        state.n_unary == 0
+        state.own.n_unary == 0
     }
 
     fn flags(state: &State) -> [u32; 3] {
-        [state.n_unary, u32::from(state.is_fresh), u32::from(state.is_finished)]
+        [state.own.n_unary, u32::from(state.own.is_fresh), u32::from(state.own.is_finished)]
     }
 
     fn is_near_end(state: &State, n: usize) -> bool {
-        n - state.next.index() + state.n_open as usize <= 3
+        n - state.next.index() + state.own.n_open as usize <= 3
     }
 
     /// Where no span has two gold constituents the limit can be low.
@@ -43,29 +53,8 @@ impl BracketFixture for InOrder {
 
 laws::suite!(Brackets<InOrder>, exact);
 
-#[test]
-fn trees_outside_the_tables_are_refused_with_a_reason() {
-    trees::check_refused::<InOrder>(2, "(A (C w0) w1)", "the label C is not among the system's labels");
-    let why = "a unary chain of 2 is longer than the limit, 1";
-    trees::check_refused::<InOrder>(1, "(A (B (A w0)) w1)", why);
-    trees::check_gaps_are_refused::<InOrder>();
-}
-
-#[test]
-fn the_printed_loss_differs_from_the_true_one_where_it_is_known_to() {
-    let check = trees::check_printed::<InOrder>;
-    check("(B (A w0) w1)", "SH NT-B", 0, 1);
-    // An opening that becomes gold, but not by the index it has in the gold derivation.
-    check("(A w0 w1 w2)", "SH NT-B SH SH RE NT-A", 2, 1);
-    check("(A w0 w1 w2)", "SH NT-B RE NT-B SH SH RE NT-A", 3, 2);
-    // On the gold path both are 0.
-    check("(B (A w0) w1)", "SH NT-A RE NT-B SH RE FI", 0, 0);
-}
-
-/// Memory of where labels stood is missing in files of older versions.
-#[test]
-fn a_table_without_places_allows_every_label_everywhere() {
-    let old: InOrder = serde_json::from_str(r#"{"labels":["A","B"],"max_unary":2}"#).unwrap();
-    assert_eq!(old, InOrder::with_labels(["A", "B"].into_iter().collect(), Some(2)));
-    assert_eq!(old, trees::anywhere(Some(2)));
+laws::suite! {
+    trees_outside_the_tables_are_refused_with_a_reason => trees::refusals::<InOrder>;
+    the_printed_loss_differs_from_the_true_one_where_it_is_known_to => trees::printed_losses::<InOrder>;
+    a_table_without_places_allows_every_label_everywhere => trees::tables_without_places::<InOrder>;
 }

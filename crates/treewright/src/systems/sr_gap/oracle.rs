@@ -9,10 +9,10 @@
 //!   completed, but two temporaries never join: all of them but one cost a wrong constituent each.
 //! - loss = wrong constituents so far + gold nodes neither built nor completable + those wrong constituents.
 //!
-//! If gaps are pending, the next step but for more gaps is a reduction, so the loss is the least of that value over
+//! If gaps are pending, a reduction must follow (after more gaps, perhaps), so the loss is the minimum of that value over
 //! the reductions of d0 with an item of S.
 //!
-//! One look costs a pass over the words and one over the gold nodes for each kind of action; items of S that belong
+//! Reading a configuration costs a pass over the words and one over the gold nodes for each kind of action; items of S that belong
 //! to the same node and are both temporaries or both not are alike, so pending gaps cost one pass for each node that
 //! has an item. Nothing is kept between steps.
 
@@ -23,19 +23,15 @@ use crate::ids::{ActionId, LabelId, NodeId};
 use crate::oracle::Oracle;
 use crate::system::{ActionSet, TransitionSystem};
 use crate::systems::sr_gap::{Action, Last, SrGap, State};
-use crate::tree::Underivable;
-use crate::tree::{BinaryTree, Child, ConstituentTree};
+use crate::tree::ancestors::Ancestors;
+use crate::tree::{BinaryTree, Child, ConstituentTree, Underivable};
 
 /// The gold tree as the oracle needs it: nodes of several words in post-order, the root last.
 #[derive(Debug)]
 struct Gold {
-    /// The parent; the root's is itself.
-    parent: Vec<u32>,
-    /// An ancestor further up, for climbing in logarithmic time (Myers' skew-binary lists).
-    jump: Vec<u32>,
-    depth: Vec<u32>,
+    ancestors: Ancestors,
     size: Vec<u32>,
-    /// One place behind the last word.
+    /// The place after the last word.
     right: Vec<u32>,
     label: Vec<LabelId>,
     /// The smallest node of several words above each word.
@@ -46,11 +42,8 @@ struct Gold {
 
 impl Gold {
     fn new(system: &SrGap, tree: &ConstituentTree) -> Result<Self, Underivable> {
-        let symbols = &system.symbols;
         let mut gold = Gold {
-            parent: Vec::new(),
-            jump: Vec::new(),
-            depth: Vec::new(),
+            ancestors: Ancestors::new(&[]),
             size: Vec::new(),
             right: Vec::new(),
             label: Vec::new(),
@@ -58,14 +51,9 @@ impl Gold {
             unary: vec![None; tree.n_tokens()],
         };
         // Where each node of the tree went; a unary above a word has no place of its own.
-        let mut place = vec![0; tree.n_nodes()];
+        let (mut place, mut parents) = (vec![0; tree.n_nodes()], Vec::new());
         for (id, node) in tree.nodes() {
-            let may = if id == tree.root() { symbols.roots() } else { symbols.inner() };
-            let label = symbols.label(&node.label).filter(|label| may.contains(&label.index()));
-            let label = label.ok_or_else(|| {
-                let place = if id == tree.root() { "root labels" } else { "labels inside a tree" };
-                Underivable(format!("{} is not among the system's {place}", node.label))
-            })?;
+            let label = system.symbols.label_at(&node.label, id == tree.root())?;
             match *tree.children(id) {
                 [Child::Token(token)] => {
                     gold.unary[token.index()] = Some(label);
@@ -81,7 +69,7 @@ impl Gold {
             let new = gold.label.len() as u32;
             place[id.index()] = new;
             gold.label.push(label);
-            gold.parent.push(new);
+            parents.push(None);
             gold.size.push(node.n_tokens() as u32);
             gold.right.push(node.rightmost().index() as u32 + 1);
             for &child in tree.children(id) {
@@ -89,42 +77,27 @@ impl Gold {
                     Child::Token(token) => gold.above_word[token.index()] = new,
                     Child::Node(child) => match tree.children(child) {
                         &[Child::Token(token)] => gold.above_word[token.index()] = new,
-                        _ => gold.parent[place[child.index()] as usize] = new,
+                        _ => parents[place[child.index()] as usize] = Some(NodeId::new(new as usize)),
                     },
                 }
             }
         }
-        let n_nodes = gold.label.len();
-        gold.depth = vec![0; n_nodes];
-        gold.jump = gold.parent.clone();
-        for v in (0..n_nodes.saturating_sub(1)).rev() {
-            let p = gold.parent[v] as usize;
-            gold.depth[v] = gold.depth[p] + 1;
-            let j = gold.jump[p] as usize;
-            let even = gold.depth[p] - gold.depth[j] == gold.depth[j] - gold.depth[gold.jump[j] as usize];
-            gold.jump[v] = if even { gold.jump[j] } else { p as u32 };
-        }
+        gold.ancestors = Ancestors::new(&parents);
         Ok(gold)
     }
 
     /// The smallest node that contains both.
     fn common(&self, a: u32, b: u32) -> u32 {
-        let (mut a, mut b) = (a as usize, b as usize);
-        if self.depth[a] < self.depth[b] {
-            std::mem::swap(&mut a, &mut b);
-        }
-        while self.depth[a] > self.depth[b] {
-            let far = self.jump[a] as usize;
-            a = if self.depth[far] >= self.depth[b] { far } else { self.parent[a] as usize };
-        }
-        while a != b {
-            if self.jump[a] == self.jump[b] {
-                (a, b) = (self.parent[a] as usize, self.parent[b] as usize);
-            } else {
-                (a, b) = (self.jump[a] as usize, self.jump[b] as usize);
-            }
-        }
-        a as u32
+        self.ancestors.lowest_common(NodeId::new(a as usize), NodeId::new(b as usize)).index() as u32
+    }
+
+    /// The parent; the root's is itself.
+    fn parent(&self, node: u32) -> u32 {
+        self.ancestors.parent(NodeId::new(node as usize)).index() as u32
+    }
+
+    fn depth(&self, node: u32) -> u32 {
+        self.ancestors.depth(NodeId::new(node as usize))
     }
 }
 
@@ -164,12 +137,12 @@ enum Made {
 #[derive(Clone, Debug)]
 pub struct DynamicOracle {
     gold: Arc<Gold>,
-    look: Look,
+    notes: Notes,
 }
 
-/// The books of one configuration; their memory is reused.
+/// What is noted about one configuration; the memory is reused for the next.
 #[derive(Clone, Debug, Default)]
-struct Look {
+struct Notes {
     fate: Vec<Fate>,
     /// For a node that is not open, a node above it on the way to the next open one; for an open one, itself.
     up: Vec<u32>,
@@ -200,7 +173,7 @@ impl DynamicOracle {
     /// # Errors
     /// When the system cannot build the tree.
     pub fn new(system: &SrGap, gold: &ConstituentTree) -> Result<Self, Underivable> {
-        Ok(DynamicOracle { gold: Arc::new(Gold::new(system, gold)?), look: Look::default() })
+        Ok(DynamicOracle { gold: Arc::new(Gold::new(system, gold)?), notes: Notes::default() })
     }
 
     /// One word has one action that counts.
@@ -223,7 +196,7 @@ struct After {
 /// No finished parse.
 const NEVER: u32 = u32::MAX;
 
-impl Look {
+impl Notes {
     /// Reads a configuration.
     fn read(&mut self, gold: &Gold, system: &SrGap, forest: &Forest, state: &State) {
         let n_nodes = gold.label.len();
@@ -239,10 +212,10 @@ impl Look {
         self.unary = None;
         self.items.clear();
         self.n_shifted = state.next.index() as u32;
-        self.n_gaps = state.n_gaps as usize;
+        self.n_gaps = state.n_deque as usize;
         self.has_temporaries = !system.symbols.temporaries().is_empty();
-        let just_shifted = state.d0.filter(|_| state.last == Last::Shift);
-        for node in forest.chain(state.top) {
+        let just_shifted = state.d0.filter(|_| state.own.last == Last::Shift);
+        for node in forest.chain(state.whole_stack()) {
             let item = self.read_item(gold, forest, node, None);
             self.items.push(item);
         }
@@ -316,7 +289,7 @@ impl Look {
         let size = first.size + second.size;
         for part in [first, second] {
             let mut y = self.next_open(part.above);
-            while gold.depth[y as usize] > gold.depth[above as usize] {
+            while gold.depth(y) > gold.depth(above) {
                 self.close(gold, y, Fate::Lost);
                 y = self.next_open(y);
             }
@@ -333,7 +306,7 @@ impl Look {
 
     fn close(&mut self, gold: &Gold, y: u32, fate: Fate) {
         self.fate[y as usize] = fate;
-        self.up[y as usize] = gold.parent[y as usize];
+        self.up[y as usize] = gold.parent(y);
     }
 
     /// The smallest open node at or above `y`, or the root.
@@ -357,7 +330,7 @@ impl Look {
         for y in 0..work.len() {
             let Pieces { temporary, solid } = work[y];
             let is_open = self.fate[y] == Fate::Open && gold.right[y] >= n_shifted;
-            let above = &mut work[gold.parent[y] as usize];
+            let above = &mut work[gold.parent(y as u32) as usize];
             if is_open && solid > 0 {
                 loss += temporary.saturating_sub(1);
                 above.solid += 1;
@@ -382,9 +355,9 @@ impl Look {
         undo.clear();
         for part in [newest, item] {
             let mut y = self.next_open(part.above);
-            while gold.depth[y as usize] > gold.depth[above as usize] {
+            while gold.depth(y) > gold.depth(above) {
                 undo.push((y, std::mem::replace(&mut self.fate[y as usize], Fate::Lost)));
-                y = self.next_open(gold.parent[y as usize]);
+                y = self.next_open(gold.parent(y));
             }
         }
         if joined.size == gold.size[above as usize] {
@@ -515,9 +488,9 @@ impl After {
 
 impl DynamicOracle {
     fn read(&mut self, system: &SrGap, forest: &Forest, state: &State) -> u32 {
-        let DynamicOracle { gold, look } = self;
-        look.read(gold, system, forest, state);
-        look.loss(gold)
+        let DynamicOracle { gold, notes } = self;
+        notes.read(gold, system, forest, state);
+        notes.loss(gold)
     }
 }
 
@@ -545,16 +518,7 @@ impl Oracle<SrGap> for DynamicOracle {
             return Some(self.loss_of_one_word(forest, &after));
         }
         let now = self.read(system, forest, state);
-        let kind = match system.actions().get(action) {
-            Action::Shift => Some(Kinds::Shift),
-            Action::Gap => Some(Kinds::Gap),
-            Action::Right(label) | Action::Left(label) => {
-                let is_temporary = system.symbols.kind(label) == Kind::Temporary;
-                Some(if is_temporary { Kinds::Temporary } else { Kinds::Reduce })
-            }
-            Action::Unary(_) | Action::Idle => None,
-        };
-        let after = self.look.after(&self.gold, now, |asked| Some(asked) == kind);
+        let after = self.notes.after(&self.gold, now, |_| true);
         Some(after.of(system, action, now))
     }
 
@@ -582,7 +546,7 @@ impl Oracle<SrGap> for DynamicOracle {
             Action::Right(label) | Action::Left(label) => system.symbols.kind(label) == Kind::Temporary,
             _ => false,
         });
-        let after = self.look.after(&self.gold, now, |asked| match asked {
+        let after = self.notes.after(&self.gold, now, |asked| match asked {
             Kinds::Shift => legal.contains(system.actions().id(Action::Shift)),
             Kinds::Gap => legal.contains(system.actions().id(Action::Gap)),
             Kinds::Reduce => true,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::ids::{NodeId, TokenIdx};
 use crate::laws::{self, Finished, Walks};
 use crate::rng::Rng;
 use crate::systems::binary::samples::{
@@ -191,17 +192,10 @@ fn table(system: &SrGap, words: &[&str], actions: &[ActionId]) -> String {
 
 #[test]
 fn the_derivation_of_table_1() {
-    use crate::tree::{Child, TreeBuilder, binarize_with_heads};
-    let words = ["Es", "bestünde", "somit", "hinreichender", "Spielraum"];
-    let mut builder = TreeBuilder::with_tokens(5);
-    let (sentence, outer, inner) = (builder.node("S"), builder.node("NP"), builder.node("NP"));
-    for (child, parent) in [(0, outer), (1, sentence), (2, sentence), (3, inner), (4, inner)] {
-        builder.attach(Child::Token(TokenIdx::new(child)), parent);
-    }
-    builder.attach(Child::Node(inner), outer);
-    builder.attach(Child::Node(outer), sentence);
+    let (sentence, tree) = crate::tree::arbitrary::spielraum();
+    let words: Vec<&str> = sentence.tokens.iter().map(|token| token.form.as_str()).collect();
     // The heads are the noun, the inner NP and the verb: each time the second child.
-    let tree = binarize_with_heads(&builder.finish().unwrap(), &laws::sentence(5), &[1, 1, 1], 0);
+    let tree = crate::tree::binarize_with_heads(&tree, &sentence, &[1, 1, 1], 0);
     let system = SrGap::from_trees([&tree].into_iter(), &SystemOptions::default());
     let found = table(&system, &words, &system.derive(&tree).unwrap());
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/systems/sr_gap/tests/table_1.txt");

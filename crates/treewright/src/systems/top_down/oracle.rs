@@ -6,13 +6,13 @@ use crate::oracle::{Cheapest, Oracle};
 use crate::system::{ActionSet, TransitionSystem};
 use crate::systems::gold;
 use crate::systems::top_down::{Action, State, TopDown};
-use crate::tree::ConstituentTree;
-use crate::tree::Underivable;
+use crate::tree::grouped::Grouped;
+use crate::tree::{ConstituentTree, Underivable};
 
 /// The exact dynamic oracle: a dynamic programme over the openings, kept up to date step by step.
 ///
 /// Every opening will end somewhere: the bottommost at the end of the sentence, the others no later than those below
-/// them, and at or behind b0 (behind it, if an opening on top still waits for its first word). The loss is that of
+/// them, and at b0 or later (later, if an opening on top still waits for its first word). The loss is that of
 /// the best choice of ends. Two facts make it cheap:
 /// - The gold constituents that started before b0 and have not ended all contain the word before b0, so they are
 ///   nested: those that start earlier end no earlier. The choice for one start therefore never restricts that for
@@ -33,11 +33,8 @@ pub struct DynamicOracle {
     groups: Vec<Group>,
     /// The labels of each group, equal ones counted together.
     members: Vec<Member>,
-    /// The groups of one start, as ranges of `groups`.
-    by_start: Vec<u32>,
-    /// The groups of one end, as ranges of `ends`, which holds places in `groups`.
-    by_end: Vec<u32>,
-    ends: Vec<u32>,
+    by_start: Grouped,
+    by_end: Grouped,
     /// How many groups of a start do not end before b0.
     alive: Vec<u32>,
     /// The openings, from the bottom of the stack.
@@ -57,8 +54,6 @@ pub struct DynamicOracle {
     n_matched: u32,
     /// The same with gold that ends later than b0.
     n_matched_later: u32,
-    /// Labels used up so far by one block; scratch.
-    used: Vec<(LabelId, u32)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +83,7 @@ struct Opened {
 impl DynamicOracle {
     /// The groups of a start, as a range.
     fn groups_at(&self, left: u32) -> std::ops::Range<usize> {
-        self.by_start[left as usize] as usize..self.by_start[left as usize + 1] as usize
+        self.by_start.range(left as usize)
     }
 
     fn members(&self, group: &Group) -> &[Member] {
@@ -121,7 +116,6 @@ impl DynamicOracle {
     /// where the openings are those numbered `range` and then `extra`, and `without` was just taken out of the group.
     fn best_block(
         &self,
-        used: &mut Vec<(LabelId, u32)>,
         range: std::ops::Range<usize>,
         extra: Option<LabelId>,
         group: usize,
@@ -131,9 +125,9 @@ impl DynamicOracle {
         let group_data = &self.groups[group];
         let members = self.members(group_data);
         let size = group_data.size - u32::from(without.is_some());
-        let column = group as u32 - self.by_start[group_data.left as usize];
-        used.clear();
-        used.extend(without.map(|label| (label, 1)));
+        let column = (group - self.groups_at(group_data.left).start) as u32;
+        // Labels used up so far.
+        let mut used: Vec<(LabelId, u32)> = without.map(|label| (label, 1)).into_iter().collect();
         let mut matched = 0;
         let mut take = |label: LabelId| {
             let available = members.iter().find(|m| m.label == label).map_or(0, |m| m.count);
@@ -172,7 +166,7 @@ impl DynamicOracle {
 
     /// What the openings at b0, and `extra` on top of them, cost: themselves if they match nothing, and the gold
     /// constituents at b0 that are larger than where the topmost of them ends, if they are not open.
-    fn fresh_cost(&self, used: &mut Vec<(LabelId, u32)>, next: u32, extra: Option<LabelId>) -> u32 {
+    fn fresh_cost(&self, next: u32, extra: Option<LabelId>) -> u32 {
         let range = self.openings_at(next);
         let n_openings = range.len() as u32 + u32::from(extra.is_some());
         let (mut best, mut larger) = (n_openings, 0);
@@ -181,7 +175,7 @@ impl DynamicOracle {
             if larger >= 2 * n_openings {
                 break;
             }
-            let matched = self.best_block(used, range.clone(), extra, group, None, 2);
+            let matched = self.best_block(range.clone(), extra, group, None, 2);
             best = best.min((n_openings + larger).saturating_sub(matched));
             larger += self.groups[group].size;
         }
@@ -195,7 +189,7 @@ impl DynamicOracle {
 
     /// Can the gold root no longer be opened once `label` is the first?
     fn loses_root(&self, state: &State, label: LabelId) -> bool {
-        state.n_open == 0 && self.root.is_some_and(|root| self.members[root as usize].label != label)
+        state.own.n_open == 0 && self.root.is_some_and(|root| self.members[root as usize].label != label)
     }
 
     /// Takes the gold root out of what can be built. It is a member of the first group: no other starts earlier, or
@@ -215,12 +209,12 @@ impl DynamicOracle {
         self.n_wrong -= 1;
     }
 
-    fn loss_here(&self, used: &mut Vec<(LabelId, u32)>, state: &State) -> u32 {
+    fn loss_here(&self, state: &State) -> u32 {
         let next = state.next.index() as u32;
-        if state.n_fresh == 0 {
+        if state.own.n_fresh == 0 {
             return self.n_wrong + self.n_missing + self.openings.len() as u32 - 2 * self.n_matched;
         }
-        self.before_fresh(next) + self.fresh_cost(used, next, None)
+        self.before_fresh(next) + self.fresh_cost(next, None)
     }
 
     /// The loss apart from what starts at b0, when something was opened there.
@@ -238,7 +232,7 @@ impl DynamicOracle {
     fn built(&self, next: u32) -> Option<(usize, usize)> {
         let top = *self.openings.last().expect("RE is legal only with an opening");
         let alive = self.alive[top.left as usize] as usize;
-        let group = (self.by_start[top.left as usize] as usize + alive).checked_sub(1)?;
+        let group = (self.groups_at(top.left).start + alive).checked_sub(1)?;
         let data = &self.groups[group];
         if alive == 0 || data.right != next {
             return None;
@@ -247,13 +241,13 @@ impl DynamicOracle {
         Some((group, data.members.0 as usize + place))
     }
 
-    fn after_reduce(&self, used: &mut Vec<(LabelId, u32)>, next: u32) -> u32 {
+    fn after_reduce(&self, next: u32) -> u32 {
         let top = *self.openings.last().expect("RE is legal only with an opening");
         let alive = self.alive[top.left as usize];
         let range = self.openings_at(top.left);
         let below = range.start..range.end - 1;
         let (gold, matched) = match self.built(next) {
-            Some((group, _)) => (1, self.best_block(used, below, None, group, Some(top.label), 1)),
+            Some((group, _)) => (1, self.best_block(below, None, group, Some(top.label), 1)),
             None if below.is_empty() => (0, 0),
             None => (0, self.rows[(self.openings[below.end - 1].row + alive) as usize]),
         };
@@ -265,21 +259,18 @@ impl DynamicOracle {
     fn fill(&mut self, opening: usize, group: usize) {
         let Opened { left, row, .. } = self.openings[opening];
         let start = self.openings[..opening].iter().rev().take_while(|below| below.left == left).count();
-        let mut used = std::mem::take(&mut self.used);
-        let value = self.best_block(&mut used, opening - start..opening + 1, None, group, None, 1);
-        self.used = used;
-        let place = row as usize + group - self.by_start[left as usize] as usize + 1;
-        self.rows[place] = value;
+        let place = row as usize + group - self.groups_at(left).start + 1;
+        self.rows[place] = self.best_block(opening - start..opening + 1, None, group, None, 1);
     }
 }
 
 impl Oracle<TopDown> for DynamicOracle {
     fn for_gold(system: &TopDown, gold: &ConstituentTree) -> Result<Self, Underivable> {
         system.check(gold)?;
-        let mut constituents = gold::constituents(&system.labels, gold)?;
+        let mut constituents = gold::constituents(&system.table.labels, gold)?;
         constituents.sort_unstable_by_key(|g| (g.left, std::cmp::Reverse(g.right), g.label));
         let n = gold.n_tokens();
-        let root_label = system.labels.id(&gold.node(gold.root()).label)?;
+        let root_label = system.table.labels.id(&gold.node(gold.root()).label)?;
         let (mut groups, mut members) = (Vec::<Group>::new(), Vec::<Member>::new());
         for g in constituents {
             let is_new = groups.last().is_none_or(|last| (last.left, last.right) != (g.left, g.right));
@@ -295,15 +286,12 @@ impl Oracle<TopDown> for DynamicOracle {
             group.size += 1;
             group.members.1 = members.len() as u32;
         }
-        let mut ends: Vec<u32> = (0..groups.len() as u32).collect();
-        ends.sort_by_key(|&i| groups[i as usize].right);
-        let root_only = system.places.is_root_only(root_label);
+        let root_only = system.table.is_root_only(root_label);
         let root = members.iter().position(|member| root_only && member.label == root_label);
-        let by_start = gold::starts(groups.iter().map(|group| group.left), n + 1);
+        let by_start = Grouped::by(groups.iter().map(|group| group.left as usize), n + 1);
         Ok(DynamicOracle {
-            by_end: gold::starts(groups.iter().map(|group| group.right), n + 1),
-            ends,
-            alive: by_start.windows(2).map(|pair| pair[1] - pair[0]).collect(),
+            by_end: Grouped::by(groups.iter().map(|group| group.right as usize), n + 1),
+            alive: (0..=n).map(|start| by_start.of(start).len() as u32).collect(),
             by_start,
             groups,
             members,
@@ -315,15 +303,11 @@ impl Oracle<TopDown> for DynamicOracle {
             n_missing: 0,
             n_matched: 0,
             n_matched_later: 0,
-            used: Vec::new(),
         })
     }
 
     fn loss(&mut self, _system: &TopDown, _forest: &Forest, state: &State) -> Option<u32> {
-        let mut used = std::mem::take(&mut self.used);
-        let loss = self.loss_here(&mut used, state);
-        self.used = used;
-        Some(loss)
+        Some(self.loss_here(state))
     }
 
     fn loss_after(
@@ -334,24 +318,21 @@ impl Oracle<TopDown> for DynamicOracle {
         action: ActionId,
     ) -> Option<u32> {
         let next = state.next.index() as u32;
-        let mut used = std::mem::take(&mut self.used);
-        let loss = match system.actions().get(action) {
+        Some(match system.actions().get(action) {
             Action::Shift => self.after_shift(next),
             Action::Open(label) => {
                 let loses_root = self.loses_root(state, label);
                 if loses_root {
                     self.lose_root();
                 }
-                let loss = self.before_fresh(next) + self.fresh_cost(&mut used, next, Some(label));
+                let loss = self.before_fresh(next) + self.fresh_cost(next, Some(label));
                 if loses_root {
                     self.regain_root();
                 }
                 loss
             }
-            Action::Reduce => self.after_reduce(&mut used, next),
-        };
-        self.used = used;
-        Some(loss)
+            Action::Reduce => self.after_reduce(next),
+        })
     }
 
     fn optimal(
@@ -362,51 +343,33 @@ impl Oracle<TopDown> for DynamicOracle {
         legal: &ActionSet,
         out: &mut ActionSet,
     ) {
-        let next = state.next.index() as u32;
-        let mut cheapest = Cheapest::new(out, system.n_actions());
-        for action in [Action::Shift, Action::Reduce] {
-            let id = system.actions().id(action);
-            if legal.contains(id) {
-                let loss = self.loss_after(system, forest, state, id).expect("defined everywhere");
-                cheapest.offer(id, loss);
-            }
+        let (actions, next) = (system.actions(), state.next.index() as u32);
+        let labels = || (0..system.table.labels.len()).map(LabelId::new);
+        let mut cheapest = Cheapest::new(legal, out, system.n_actions());
+        let mut looked_at = vec![actions.id(Action::Shift), actions.id(Action::Reduce)];
+        let is_first = state.own.n_open == 0 && self.root.is_some();
+        if is_first {
+            looked_at.extend(labels().map(|label| actions.id(Action::Open(label))));
         }
-        if (next as usize) >= forest.n_tokens() {
-            return;
+        for id in looked_at {
+            cheapest.offer(id, || self.loss_after(system, forest, state, id).expect("defined everywhere"));
         }
-        if state.n_open == 0 && self.root.is_some() {
-            for label in (0..system.labels.len()).map(LabelId::new) {
-                let id = system.actions().id(Action::Open(label));
-                if legal.contains(id) {
-                    let loss = self.loss_after(system, forest, state, id).expect("defined everywhere");
-                    cheapest.offer(id, loss);
-                }
-            }
+        if is_first || next as usize >= forest.n_tokens() {
             return;
         }
         // An opening that no gold constituent at b0 answers costs 1, beside what it costs to open there at all.
-        let mut used = std::mem::take(&mut self.used);
-        let wrong = self.before_fresh(next) + 1 + self.fresh_cost(&mut used, next, None);
-        for group in self.groups_at(next) {
-            for member in self.members(&self.groups[group]) {
-                let id = system.actions().id(Action::Open(member.label));
-                if legal.contains(id) {
-                    let cost = self.fresh_cost(&mut used, next, Some(member.label));
-                    cheapest.offer(id, self.before_fresh(next) + cost);
-                }
-            }
+        let before = self.before_fresh(next);
+        let wrong = before + 1 + self.fresh_cost(next, None);
+        let gold = || self.groups_at(next).flat_map(|group| self.members(&self.groups[group]));
+        for label in gold().map(|member| member.label) {
+            let loss = || before + self.fresh_cost(next, Some(label));
+            cheapest.offer(actions.id(Action::Open(label)), loss);
         }
         if cheapest.loss() >= wrong {
-            for label in (0..system.labels.len()).map(LabelId::new) {
-                let id = system.actions().id(Action::Open(label));
-                let is_gold =
-                    |group: usize| self.members(&self.groups[group]).iter().any(|m| m.label == label);
-                if legal.contains(id) && !self.groups_at(next).any(is_gold) {
-                    cheapest.offer(id, wrong);
-                }
+            for label in labels().filter(|&label| !gold().any(|member| member.label == label)) {
+                cheapest.offer(actions.id(Action::Open(label)), || wrong);
             }
         }
-        self.used = used;
     }
 
     fn advance(&mut self, system: &TopDown, _forest: &Forest, state: &State, action: ActionId) {
@@ -415,15 +378,12 @@ impl Oracle<TopDown> for DynamicOracle {
             Action::Shift => {
                 self.n_missing += self.groups_at(next).map(|group| self.groups[group].size).sum::<u32>();
                 self.n_matched = self.n_matched_later + self.matches(next, self.alive[next as usize]);
-                let ending = |end: u32, by_end: &[u32]| {
-                    by_end[end as usize] as usize..by_end[end as usize + 1] as usize
-                };
-                for k in ending(next, &self.by_end) {
-                    self.alive[self.groups[self.ends[k] as usize].left as usize] -= 1;
+                for &group in self.by_end.of(next as usize) {
+                    self.alive[self.groups[group as usize].left as usize] -= 1;
                 }
                 self.n_matched_later = self.n_matched;
-                for k in ending(next + 1, &self.by_end) {
-                    let left = self.groups[self.ends[k] as usize].left;
+                for &group in self.by_end.of(next as usize + 1) {
+                    let left = self.groups[group as usize].left;
                     let alive = self.alive[left as usize];
                     self.n_matched_later -= self.matches(left, alive) - self.matches(left, alive - 1);
                 }

@@ -1,24 +1,20 @@
 use super::*;
-use crate::tree::arbitrary::{Shape, constituents, deep_tree, wide_tree};
+use crate::tree::TreeBuilder;
+use crate::tree::arbitrary::{Shape, constituents, deep_tree, spielraum, wide_tree};
 use proptest::prelude::*;
 
-/// "Es bestünde somit hinreichender Spielraum": figures 1 and 2 of Coavoux and Crabbé (2017).
-fn spielraum() -> (Sentence, ConstituentTree) {
-    let sentence = Sentence::from_tagged([
-        ("Es", "PPER"),
-        ("bestünde", "VVFIN"),
-        ("somit", "PROAV"),
-        ("hinreichender", "ADJA"),
-        ("Spielraum", "NN"),
-    ]);
-    let mut builder = TreeBuilder::with_tokens(5);
-    let (s, outer, inner) = (builder.node("S"), builder.node("NP"), builder.node("NP"));
-    for (token, parent) in [(0, outer), (1, s), (2, s), (3, inner), (4, inner)] {
-        builder.attach(Child::Token(TokenIdx::new(token)), parent);
+/// The head word of a child.
+fn head_word(tree: &BinaryTree, mut child: Child) -> TokenIdx {
+    loop {
+        child = match child {
+            Child::Token(token) => return token,
+            Child::Node(node) => match tree.node(node).kind {
+                BinaryKind::Unary(only) => only,
+                BinaryKind::Binary { left, head: Side::Left, .. } => left,
+                BinaryKind::Binary { right, head: Side::Right, .. } => right,
+            },
+        };
     }
-    builder.attach(Child::Node(outer), s);
-    builder.attach(Child::Node(inner), outer);
-    (sentence, builder.finish().unwrap())
 }
 
 /// One line per node: `S: = NP *1`, where `*` marks the head and numbers are words.
@@ -109,7 +105,7 @@ fn table_1_comes_out() {
         }
     }
     assert_eq!(actions.join(" "), "SH SH SH SH SH RR(NP) GAP GAP RR(NP) GAP RL(S:) RR(S)");
-    assert_eq!(binary.node(binary.root()).head().index(), 1);
+    assert_eq!(head_word(&binary, Child::Node(binary.root())).index(), 1);
     let temporary = binary.nodes().find(|(_, node)| node.is_temporary).unwrap().1;
     // Section 2.3 says that the left index of S: is 1; by its own definition it is that of "Es".
     assert_eq!(
@@ -212,25 +208,33 @@ proptest! {
         let name = HeadRules::built_in().nth(rules).unwrap().0;
         let rules = HeadRules::named(name).unwrap();
         let binary = binarize(&tree, &sentence, &rules, order);
-        prop_assert_eq!(&binary.unbinarize(), &tree);
+        let mut plain = tree.clone();
+        plain.clear_edges();
+        plain.clear_secondary_edges();
+        prop_assert_eq!(&binary.unbinarize(), &plain);
         prop_assert_eq!(&unbinarize_tree(&binarize_tree(&tree, &sentence, &rules, order)), &tree);
         // The head words are those of the constituents.
         let heads = rules.lexical_heads(&tree, &sentence);
-        prop_assert_eq!(binary.node(binary.root()).head(), heads[tree.root().index()]);
+        let permanent = binary.nodes().filter(|(_, node)| !node.is_temporary);
+        for ((id, _), &head) in permanent.zip(&heads) {
+            prop_assert_eq!(head_word(&binary, Child::Node(id)), head);
+        }
         let n_permanent = binary.nodes().filter(|(_, node)| !node.is_temporary).count();
         prop_assert_eq!(n_permanent, tree.n_nodes());
         let parents = binary.parents();
         for (id, node) in binary.nodes() {
-            if let BinaryKind::Binary { left, right, head } = node.kind {
-                prop_assert!(binary.leftmost(left) < binary.leftmost(right));
-                let head_child = if head == Side::Left { left } else { right };
-                prop_assert_eq!(binary.head(head_child), node.head());
+            if let BinaryKind::Binary { left, right, .. } = node.kind {
+                let leftmost = |child| match child {
+                    Child::Token(token) => token,
+                    Child::Node(node) => binary.node(node).leftmost(),
+                };
+                prop_assert!(leftmost(left) < leftmost(right));
             }
             if node.is_temporary {
                 // A temporary is the head of a node with the same label.
-                let above = binary.node(parents[id.index()].unwrap());
-                prop_assert_eq!(&above.label, &node.label);
-                prop_assert_eq!(above.head(), node.head());
+                let above = parents[id.index()].unwrap();
+                prop_assert_eq!(&binary.node(above).label, &node.label);
+                prop_assert_eq!(head_word(&binary, Child::Node(above)), head_word(&binary, Child::Node(id)));
                 let is_binary = matches!(node.kind, BinaryKind::Binary { .. });
                 prop_assert!(is_binary);
                 prop_assert!(order > 0 || node.history.is_empty());

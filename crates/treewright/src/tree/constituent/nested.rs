@@ -3,7 +3,7 @@
 //! When the children of every constituent come in the order of their leftmost words, as they do in nearly every
 //! file, the nodes are already in canonical form and are stored as they come. Otherwise `finish` sorts once.
 
-use super::{Child, ConstituentTree, Node, TreeBuilder, TreeError};
+use super::{Child, ConstituentTree, Extent, Node, TreeError};
 use crate::ids::{NodeId, TokenIdx};
 use crate::sentence::Str;
 
@@ -60,32 +60,28 @@ impl NestedBuilder {
     #[inline]
     pub fn close(&mut self, start: usize, label: Str) -> bool {
         let Some((&first, rest)) = self.waiting[start..].split_first() else { return false };
-        let (leftmost, mut rightmost, mut n_tokens) = self.extent(first);
-        let mut before = leftmost;
+        let mut extent = self.extent(first);
+        let mut before = extent.leftmost;
         for &child in rest {
-            let (left, right, count) = self.extent(child);
-            self.unsorted |= left <= before;
-            before = left;
-            rightmost = rightmost.max(right);
-            n_tokens += count;
+            let own = self.extent(child);
+            self.unsorted |= own.leftmost <= before;
+            before = own.leftmost;
+            extent = extent.join(own);
         }
         let from = self.children.len() as u32;
         self.children.extend_from_slice(&self.waiting[start..]);
         self.waiting.truncate(start);
         self.waiting.push(Child::Node(NodeId::new(self.nodes.len())));
         let children = (from, self.children.len() as u32);
-        self.nodes.push(Node { label, edge: Str::default(), children, leftmost, rightmost, n_tokens });
+        self.nodes.push(Node { label, edge: Str::default(), children, extent });
         true
     }
 
     #[inline]
-    fn extent(&self, child: Child) -> (TokenIdx, TokenIdx, u32) {
+    fn extent(&self, child: Child) -> Extent {
         match child {
-            Child::Token(token) => (token, token, 1),
-            Child::Node(node) => {
-                let node = &self.nodes[node.index()];
-                (node.leftmost, node.rightmost, node.n_tokens)
-            }
+            Child::Token(token) => Extent::word(token),
+            Child::Node(node) => self.nodes[node.index()].extent,
         }
     }
 
@@ -106,7 +102,7 @@ impl NestedBuilder {
         let unsorted = self.unsorted;
         self.clear();
         checked?;
-        if unsorted { sorted(tree) } else { Ok(tree) }
+        if unsorted { tree.to_builder().finish() } else { Ok(tree) }
     }
 
     fn check(&self) -> Result<(), TreeError> {
@@ -133,20 +129,4 @@ impl NestedBuilder {
         }
         Ok(())
     }
-}
-
-/// The same tree with every child list in order.
-fn sorted(tree: ConstituentTree) -> Result<ConstituentTree, TreeError> {
-    let mut builder = TreeBuilder::with_tokens(tree.n_tokens());
-    let ConstituentTree { nodes, children, .. } = tree;
-    let lists: Vec<(u32, u32)> = nodes.iter().map(|node| node.children).collect();
-    for node in nodes {
-        builder.node(node.label);
-    }
-    for (parent, (start, end)) in lists.into_iter().enumerate() {
-        for &child in &children[start as usize..end as usize] {
-            builder.attach(child, NodeId::new(parent));
-        }
-    }
-    builder.finish()
 }

@@ -3,18 +3,22 @@ use crate::tree::TreeBuilder;
 use crate::tree::arbitrary::{Shape, constituents, deep_tree};
 use proptest::prelude::*;
 
-/// Asserts that, of the children, the one at `expected` heads a constituent with this label.
+/// Checks lines `LABEL: CHILD [HEAD] CHILD`; a child may have an edge, `NP/SB`. Lines without a colon are remarks.
 #[track_caller]
-fn check(rules: &HeadRules, label: &str, children: &str, expected: usize) {
-    let children: Vec<Candidate<'_>> = children
-        .split_whitespace()
-        .map(|child| {
+fn check(rules: &HeadRules, lines: &str) {
+    for line in lines.lines() {
+        let Some((label, children)) = line.trim().split_once(": ") else { continue };
+        let mut head = None;
+        let candidates = children.split_whitespace().enumerate().map(|(i, child)| {
+            let marked = child.strip_prefix('[').and_then(|child| child.strip_suffix(']'));
+            head = head.or(marked.map(|_| i));
+            let child = marked.unwrap_or(child);
             let (label, edge) = child.split_once('/').unwrap_or((child, ""));
             Candidate { label, edge }
-        })
-        .collect();
-    let found = rules.head_child(label, &children);
-    assert_eq!(found, expected, "{label} -> {children:?}");
+        });
+        let candidates: Vec<Candidate<'_>> = candidates.collect();
+        assert_eq!(Some(rules.head_child(label, &candidates)), head, "{line}");
+    }
 }
 
 #[track_caller]
@@ -28,98 +32,126 @@ fn check_error(text: &str, line: usize, column: usize, message: &str) {
 #[test]
 fn collins_finds_the_heads_of_the_table() {
     let rules = HeadRules::named("collins").unwrap();
-    check(&rules, "S", "NP VP .", 1);
-    check(&rules, "VP", "MD VP", 0);
-    check(&rules, "VP", "TO VP", 0);
-    check(&rules, "PP", "IN NP", 0);
-    check(&rules, "SBAR", "IN S", 0);
-    check(&rules, "ADVP", "RB RB", 1);
-    check(&rules, "WHNP", "WDT NN", 0);
-    // Priorities before positions: JJ is left of NN, but NN stands earlier in the list.
-    check(&rules, "ADJP", "JJ NN", 1);
-    // A category without a rule.
-    check(&rules, "TOP", "NP VP", 0);
-    // Nothing of the list is there: the end where the search begins.
-    check(&rules, "PP", "NP NP ADVP", 2);
-    check(&rules, "VP", "ADVP PP", 0);
+    check(
+        &rules,
+        r"
+        S: NP [VP] .
+        VP: [MD] VP
+        VP: [TO] VP
+        PP: [IN] NP
+        SBAR: [IN] S
+        ADVP: RB [RB]
+        WHNP: [WDT] NN
+        Priorities before positions, JJ is left of NN, but NN stands earlier in the list.
+        ADJP: JJ [NN]
+        A category without a rule.
+        TOP: [NP] VP
+        Nothing of the list is there, the end where the search begins.
+        PP: NP NP [ADVP]
+        VP: [ADVP] PP",
+    );
 }
 
 #[test]
 fn collins_noun_phrases_follow_their_own_order() {
     let rules = HeadRules::named("collins").unwrap();
-    check(&rules, "NP", "DT JJ NN", 2);
-    check(&rules, "NP", "DT NN POS", 2);
-    // In a set the position decides, not the order of the labels.
-    check(&rules, "NP", "NNS JJR NN CD", 2);
-    check(&rules, "NP", "NP PP NP", 0);
-    check(&rules, "NP", "$ CD CD", 0);
-    check(&rules, "NP", "DT CD JJ", 1);
-    check(&rules, "NP", "DT QP JJ", 2);
-    check(&rules, "NP", "DT PRP", 1);
+    check(
+        &rules,
+        r"
+        NP: DT JJ [NN]
+        NP: DT NN [POS]
+        In a set the position decides, not the order of the labels.
+        NP: NNS JJR [NN] CD
+        NP: [NP] PP NP
+        NP: [$] CD CD
+        NP: DT [CD] JJ
+        NP: DT QP [JJ]
+        NP: DT [PRP]",
+    );
 }
 
 #[test]
 fn collins_coordination_is_headed_by_the_conjunct_before() {
     let rules = HeadRules::named("collins").unwrap();
-    check(&rules, "NP", "NN CC NN", 0);
-    check(&rules, "NP", "NN , NN , CC NN", 2);
-    check(&rules, "NP", "CC NN", 1);
-    check(&rules, "VP", "VP CC VP", 0);
-    check(&rules, "ADVP", "RB CC RB", 0);
+    check(
+        &rules,
+        r"
+        NP: [NN] CC NN
+        NP: NN , [NN] , CC NN
+        NP: CC [NN]
+        VP: [VP] CC VP
+        ADVP: [RB] CC RB",
+    );
 }
 
 #[test]
 fn punctuation_heads_only_punctuation() {
     let rules = HeadRules::named("collins").unwrap();
-    check(&rules, "PRN", "-LRB- NP -RRB-", 1);
-    check(&rules, "PRN", ", :", 0);
-    check(&rules, "FRAG", "NP .", 0);
+    check(
+        &rules,
+        r"
+        PRN: -LRB- [NP] -RRB-
+        PRN: [,] :
+        FRAG: [NP] .",
+    );
 }
 
 #[test]
 fn function_tags_are_not_looked_at() {
     let rules = HeadRules::named("collins").unwrap();
-    check(&rules, "S-TPC-1", "NP-SBJ VP=2 .", 1);
-    check(&rules, "NP-SBJ", "NP-1 PP-LOC", 0);
+    check(
+        &rules,
+        r"
+        S-TPC-1: NP-SBJ [VP=2] .
+        NP-SBJ: [NP-1] PP-LOC",
+    );
 }
 
 #[test]
 fn german_rules() {
     let rules = HeadRules::named("german").unwrap();
-    check(&rules, "S", "NP VVFIN ADV", 1);
-    check(&rules, "S", "KOUS NP VP VAFIN", 3);
-    check(&rules, "VP", "NP PP VVPP", 2);
-    check(&rules, "NP", "ART ADJA NN PP", 2);
-    check(&rules, "NP", "PPER NP", 1);
-    check(&rules, "NP", "PDS NP", 0);
-    check(&rules, "PP", "APPR ART NN", 0);
-    check(&rules, "PP", "NN APPO", 1);
-    check(&rules, "CNP", "NN KON NN", 0);
-    check(&rules, "VROOT", "$( S $.", 1);
-    // The treebank's own mark wins.
-    check(&rules, "S", "NP/SB VVFIN/OC VP/HD", 2);
+    check(
+        &rules,
+        r"
+        S: NP [VVFIN] ADV
+        S: KOUS NP VP [VAFIN]
+        VP: NP PP [VVPP]
+        NP: ART ADJA [NN] PP
+        NP: PPER [NP]
+        NP: [PDS] NP
+        PP: [APPR] ART NN
+        PP: NN [APPO]
+        CNP: [NN] KON NN
+        VROOT: $( [S] $.
+        The treebank's own mark wins.
+        S: NP/SB VVFIN/OC [VP/HD]",
+    );
 }
 
 #[test]
 fn dutch_rules() {
     let rules = HeadRules::named("dutch").unwrap();
-    check(&rules, "SMAIN", "PP VERB NOUN ADJ", 1);
-    check(&rules, "smain", "np verb ppart", 1);
-    check(&rules, "SSUB", "NP NP ADV VERB", 3);
-    check(&rules, "PP", "PREP NP", 0);
-    check(&rules, "NP", "DET ADJ NOUN PP", 2);
-    check(&rules, "CP", "ADV COMP SSUB", 1);
-    check(&rules, "TI", "INF COMP", 1);
-    check(&rules, "REL", "NOUN SSUB", 0);
-    check(&rules, "CONJ", "REL VG REL", 0);
-    check(&rules, "ROOT", "PUNCT SMAIN PUNCT", 1);
-    check(&rules, "np", "np/mod verb/hd", 1);
+    check(
+        &rules,
+        r"
+        SMAIN: PP [VERB] NOUN ADJ
+        smain: np [verb] ppart
+        SSUB: NP NP ADV [VERB]
+        PP: [PREP] NP
+        NP: DET ADJ [NOUN] PP
+        CP: ADV [COMP] SSUB
+        TI: INF [COMP]
+        REL: [NOUN] SSUB
+        CONJ: [REL] VG REL
+        ROOT: PUNCT [SMAIN] PUNCT
+        np: np/mod [verb/hd]",
+    );
 }
 
 #[test]
 fn the_outermost_child() {
-    check(&HeadRules::named("leftmost").unwrap(), "X", ", B C", 0);
-    check(&HeadRules::named("rightmost").unwrap(), "X", "A B ,", 2);
+    check(&HeadRules::named("leftmost").unwrap(), "X: [,] B C");
+    check(&HeadRules::named("rightmost").unwrap(), "X: A B [,]");
 }
 
 #[test]
@@ -128,22 +160,30 @@ fn users_write_their_own() {
         "# ours\n\n%coordination KON\nNP last POS; left-to-right {A B}C ; right-to-left D\n\\% first \\; \\{ \\*\n* right-to-left *",
     )
     .unwrap();
-    check(&rules, "NP", "X POS", 1);
-    check(&rules, "NP", "POS X C B A", 3);
-    check(&rules, "NP", "D X D Y", 2);
-    check(&rules, "NP", "D KON D", 0);
-    // Nothing fits: where the first clause looks.
-    check(&rules, "NP", "X Y Z", 2);
-    check(&rules, "%", "; x", 0);
-    check(&rules, "%", "{ x", 0);
-    check(&rules, "%", "* ;", 0);
-    check(&rules, "other", "X Y", 1);
+    check(
+        &rules,
+        r"
+        NP: X [POS]
+        NP: POS X C [B] A
+        NP: D X [D] Y
+        NP: [D] KON D
+        Nothing fits, where the first clause looks.
+        NP: X Y [Z]
+        %: [;] x
+        %: [{] x
+        %: [*] ;
+        other: X [Y]",
+    );
     // A line for a label with its tags goes before the one for the category.
     let rules = HeadRules::parse("NP left-to-right *\nNP-TMP right-to-left *").unwrap();
-    check(&rules, "NP-SBJ", "X Y", 0);
-    check(&rules, "NP-TMP", "X Y", 1);
-    // Without a default the first child is the head.
-    check(&rules, "VP", "X Y", 0);
+    check(
+        &rules,
+        r"
+        NP-SBJ: [X] Y
+        NP-TMP: X [Y]
+        Without a default the first child is the head.
+        VP: [X] Y",
+    );
 }
 
 #[test]

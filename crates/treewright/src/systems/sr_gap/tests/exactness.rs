@@ -60,7 +60,7 @@ impl Search<'_> {
 
     /// The loss of what was built.
     fn built(&self, forest: &Forest, state: &State) -> i32 {
-        let mut todo: Vec<NodeId> = forest.chain(state.top).chain(state.d0).collect();
+        let mut todo: Vec<NodeId> = forest.chain(state.whole_stack()).chain(state.d0).collect();
         let mut sum = self.gold.len() as i32;
         while let Some(node) = todo.pop() {
             sum += self.price(forest, node);
@@ -70,8 +70,8 @@ impl Search<'_> {
     }
 
     fn key(forest: &Forest, state: &State) -> Vec<u32> {
-        let mut key = vec![state.next.index() as u32, state.n_gaps, state.last as u32];
-        let nodes = forest.chain(state.top).chain(state.d0);
+        let mut key = vec![state.next.index() as u32, state.n_deque, state.own.last as u32];
+        let nodes = forest.chain(state.whole_stack()).chain(state.d0);
         key.extend(nodes.map(|node| 2 * Self::bits(forest, node) + u32::from(is_solid(forest, node))));
         key
     }
@@ -133,7 +133,7 @@ fn the_oracle_is_exact_in_every_configuration_with_all_that_was_built() {
         let oracle = DynamicOracle::for_gold(&system, gold).unwrap();
         let gold_pairs = pairs(&system, gold);
         let loss = |tree: &BinaryTree| gold_pairs.symmetric_difference(&pairs(&system, tree)).count() as u32;
-        let flags = |_: &Forest, state: &State| vec![state.last as u32];
+        let flags = |_: &Forest, state: &State| vec![state.own.last as u32];
         laws::oracle_is_exact(&system, &oracle, gold.n_tokens(), &loss, &flags, |_, _| true);
     }
 }
@@ -163,7 +163,7 @@ fn the_oracle_is_exact_in_every_configuration_of_up_to_eight_words() {
 
 #[test]
 fn the_oracle_is_exact_on_random_walks_of_up_to_eight_words() {
-    // Configurations with much behind them, which the search above looks at only once for all their pasts.
+    // Configurations with a long past; the search above visits each only once, whatever led there.
     let system = SrGap::new(Symbols::new(["A", "B"], ["X:"], ["ROOT", "B"]));
     let mut rng = Rng::new(5);
     let mut forest = Forest::new();

@@ -1,15 +1,15 @@
 //! The table of a system's actions: id, action and name, all from the one list that `actions!` is given.
 //!
-//! Ids run through the kinds of actions in the order of the list, and within a kind through its arguments: all
-//! labels, say. What a system stores is how many arguments there are, so nothing is looked up but in that order.
+//! Ids are given out kind by kind in the order of the list, and within a kind by its arguments (all labels, say). So a
+//! system only has to know how many arguments each kind has.
 
 use std::marker::PhantomData;
 use std::ops::Range;
 
+use super::{ActionSet, TransitionSystem};
 use crate::ids::{ActionId, LabelId};
-use crate::system::{ActionSet, TransitionSystem};
 
-/// What an action is told beside its kind: one of the entries of a table.
+/// The argument of an action, such as its label: an entry of some table.
 pub trait Argument: Copy {
     /// The argument at this place of its table.
     fn at(index: usize) -> Self;
@@ -61,14 +61,14 @@ impl<S> Text<S> for u32 {
     }
 }
 
-/// Arguments that are places in a table of the system's own.
+/// Arguments that are positions in a table of the system's own.
 macro_rules! places {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct $name(u32);
 
-        impl $crate::systems::actions::Argument for $name {
+        impl $crate::system::actions::Argument for $name {
             #[inline]
             fn at(index: usize) -> Self {
                 $name(index as u32)
@@ -82,7 +82,7 @@ macro_rules! places {
     )*};
 }
 
-pub(super) use places;
+pub(crate) use places;
 
 /// An enum of actions by kind; `actions!` implements it.
 pub trait Kinds: Copy + PartialEq {
@@ -113,7 +113,7 @@ macro_rules! actions {
         }
 
         const _: () = {
-            use $crate::systems::actions::{Argument, Kinds, Named, Text};
+            use $crate::system::actions::{Argument, Kinds, Named, Text};
 
             enum Kind {
                 $($kind,)*
@@ -156,34 +156,14 @@ macro_rules! actions {
     };
 }
 
-pub(super) use actions;
-
-/// What `TransitionSystem` asks that follows from the table of actions and, in the field of this name, that of labels.
-macro_rules! from_tables {
-    ($labels:ident) => {
-        #[inline]
-        fn n_actions(&self) -> usize {
-            self.actions().len()
-        }
-
-        fn name(&self, action: $crate::ids::ActionId) -> String {
-            $crate::systems::actions::Named::name(self.actions().get(action), self)
-        }
-
-        fn label(&self, label: $crate::ids::LabelId) -> String {
-            self.$labels.name(label).to_string()
-        }
-    };
-}
-
-pub(super) use from_tables;
+pub(crate) use actions;
 
 /// No system has more kinds of actions.
 const MAX_KINDS: usize = 8;
 
 /// The ids of a system's actions.
 #[derive(Clone, Copy)]
-pub(super) struct Actions<A> {
+pub struct Actions<A> {
     /// Where each kind ends.
     ends: [usize; MAX_KINDS],
     actions: PhantomData<A>,
@@ -192,7 +172,7 @@ pub(super) struct Actions<A> {
 impl<A: Kinds> Actions<A> {
     /// The table with this many actions of each kind.
     #[inline]
-    pub(super) fn new<const N: usize>(counts: [usize; N]) -> Self {
+    pub(crate) fn new<const N: usize>(counts: [usize; N]) -> Self {
         const { assert!(A::N == N && N <= MAX_KINDS, "one count for each kind") };
         let (mut ends, mut end) = ([0; MAX_KINDS], 0);
         for (kind_end, count) in ends.iter_mut().zip(counts) {
@@ -202,31 +182,22 @@ impl<A: Kinds> Actions<A> {
         Actions { ends, actions: PhantomData }
     }
 
-    /// The table with one action of each kind but the last two, of which there are this many.
-    #[inline]
-    pub(super) fn ending_in(last_two: [usize; 2]) -> Self {
-        let mut ends: [usize; MAX_KINDS] = std::array::from_fn(|kind| kind + 1);
-        ends[A::N - 2] = A::N - 2 + last_two[0];
-        ends[A::N - 1] = ends[A::N - 2] + last_two[1];
-        Actions { ends, actions: PhantomData }
-    }
-
     /// Empties a set of actions, and gives the table to fill it from.
     #[inline]
-    pub(super) fn clear(self, out: &mut ActionSet) -> Self {
+    pub(crate) fn clear(self, out: &mut ActionSet) -> Self {
         out.reset(self.len());
         self
     }
 
     /// The number of actions.
     #[inline]
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.ends[A::N - 1]
     }
 
     /// The action of this id.
     #[inline]
-    pub(super) fn get(&self, id: ActionId) -> A {
+    pub(crate) fn get(&self, id: ActionId) -> A {
         let (mut kind, mut start) = (0, 0);
         while kind + 1 < A::N && id.index() >= self.ends[kind] {
             start = self.ends[kind];
@@ -237,14 +208,14 @@ impl<A: Kinds> Actions<A> {
 
     /// The id of an action.
     #[inline]
-    pub(super) fn id(&self, action: A) -> ActionId {
+    pub(crate) fn id(&self, action: A) -> ActionId {
         let (kind, index) = action.split();
         ActionId::new(index + if kind == 0 { 0 } else { self.ends[kind - 1] })
     }
 
     /// Allows the actions of one kind whose arguments have these places in their table.
     #[inline]
-    pub(super) fn allow<T: Argument>(&self, kind: fn(T) -> A, arguments: Range<usize>, out: &mut ActionSet) {
+    pub(crate) fn allow<T: Argument>(&self, kind: fn(T) -> A, arguments: Range<usize>, out: &mut ActionSet) {
         let first = self.id(kind(T::at(0))).index();
         out.insert_range(first + arguments.start, first + arguments.end);
     }
@@ -262,16 +233,15 @@ mod tests {
 
     #[test]
     fn ids_actions_and_names_are_one_to_one() {
-        for table in [Actions::<Action>::new([1, 3, 2]), Actions::ending_in([3, 2])] {
-            let actions: Vec<Action> = (0..table.len()).map(|id| table.get(ActionId::new(id))).collect();
-            let names: Vec<String> = actions.iter().map(|action| action.name(&())).collect();
-            assert_eq!(names, ["SH", "GAP-0", "GAP-1", "GAP-2", "SWAP-0", "SWAP-1"]);
-            assert!(actions.iter().map(|&action| table.id(action).index()).eq(0..6));
-            let mut allowed = ActionSet::default();
-            let table = table.clear(&mut allowed);
-            table.allow(Action::Gap, 1..3, &mut allowed);
-            table.allow(Action::Swap, 0..0, &mut allowed);
-            assert_eq!(allowed.indices().collect::<Vec<_>>(), [2, 3]);
-        }
+        let table = Actions::<Action>::new([1, 3, 2]);
+        let actions: Vec<Action> = (0..table.len()).map(|id| table.get(ActionId::new(id))).collect();
+        let names: Vec<String> = actions.iter().map(|action| action.name(&())).collect();
+        assert_eq!(names, ["SH", "GAP-0", "GAP-1", "GAP-2", "SWAP-0", "SWAP-1"]);
+        assert!(actions.iter().map(|&action| table.id(action).index()).eq(0..6));
+        let mut allowed = ActionSet::default();
+        let table = table.clear(&mut allowed);
+        table.allow(Action::Gap, 1..3, &mut allowed);
+        table.allow(Action::Swap, 0..0, &mut allowed);
+        assert_eq!(allowed.indices().collect::<Vec<_>>(), [2, 3]);
     }
 }
