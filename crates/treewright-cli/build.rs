@@ -1,17 +1,35 @@
 //! Unpacks the default model, so that the program holds it ready for use.
 
-use std::fs::File;
-use std::io::{BufWriter, Write, copy};
+// Not the library itself: it would be compiled twice. The link beside this file is followed when the crate is packaged.
+#[path = "layout.rs"]
+#[allow(dead_code)]
+mod layout;
+
+use std::io::Read;
 use std::path::Path;
 
 fn main() {
-    let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/english.model.gz");
-    println!("cargo::rerun-if-changed={}", packed.display());
-    let folder = std::env::var("OUT_DIR").expect("cargo gives a folder");
-    let mut out = BufWriter::new(File::create(Path::new(&folder).join("english.model")).expect("a file"));
-    // Without the file the program has no default model, and says so when it is asked for one.
-    if let Ok(file) = File::open(&packed) {
-        copy(&mut flate2::read::GzDecoder::new(file), &mut out).expect("the model is a gzip file");
+    println!("cargo::rerun-if-changed=layout.rs");
+    println!("cargo::rerun-if-changed=english.model.gz");
+    if std::env::var_os("CARGO_FEATURE_NO_EMBEDDED_MODEL").is_some() {
+        return;
     }
-    out.flush().expect("room for the model");
+    if let Err(message) = unpack() {
+        println!("cargo::error=the default model english.model.gz: {message}");
+        println!("cargo::error=to build a program without a model, enable the feature no-embedded-model");
+        std::process::exit(1);
+    }
+}
+
+fn unpack() -> Result<(), String> {
+    let file = std::fs::read("english.model.gz").map_err(|error| error.to_string())?;
+    let mut model = Vec::new();
+    let mut decoder = flate2::read::MultiGzDecoder::new(&file[..]);
+    decoder.read_to_end(&mut model).map_err(|error| error.to_string())?;
+    if model.starts_with(layout::PACKED_MAGIC) {
+        let packed = std::mem::take(&mut model);
+        layout::unpack(&packed, |bytes| model.extend_from_slice(bytes))?;
+    }
+    let folder = std::env::var("OUT_DIR").expect("cargo gives a folder");
+    std::fs::write(Path::new(&folder).join("english.model"), model).map_err(|error| error.to_string())
 }

@@ -13,7 +13,7 @@ use clap::Parser;
 
 /// Shift-reduce syntactic parsing, from treebank to tree.
 #[derive(Parser)]
-#[command(name = "treewright", version, about, arg_required_else_help = true)]
+#[command(name = "treewright", version, long_version = models::VERSION, about, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: commands::Command,

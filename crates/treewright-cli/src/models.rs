@@ -5,25 +5,64 @@ use std::path::{Path, PathBuf};
 use treewright::pipeline::Pipeline;
 use treewright::{Code, Error, Result};
 
+use crate::io::Output;
+
 /// The name of the model in the program.
 pub const EMBEDDED: &str = "english";
+
+/// What `--version` says: the program and the model in it have different licences.
+#[cfg(not(feature = "no-embedded-model"))]
+pub const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\nLicence of the program: MIT OR Apache-2.0\n",
+    "Model in the program: english, CC BY-SA 4.0, trained on\n",
+    "  Universal Dependencies English EWT (CC BY-SA 4.0)\n",
+    "  GUM, the documents with free texts (CC BY / CC BY-SA)\n",
+    "  CRAFT, treebank of biomedical articles (CC BY 3.0)\n",
+    "  GloVe word vectors (PDDL)"
+);
+
+/// What `--version` says.
+#[cfg(feature = "no-embedded-model")]
+pub const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\nLicence of the program: MIT OR Apache-2.0\n",
+    "There is no model in the program."
+);
 
 /// What follows a model's name in the name of its file.
 const ENDINGS: [&str; 2] = [".model", ".model.gz"];
 
 /// Weights are used where they lie, so they must lie on whole words.
+#[cfg(not(feature = "no-embedded-model"))]
 #[repr(align(64))]
 struct Aligned<T: ?Sized>(T);
 
+#[cfg(not(feature = "no-embedded-model"))]
 static ENGLISH: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/english.model")));
 
 /// The model in the program.
+#[cfg(not(feature = "no-embedded-model"))]
 pub fn embedded() -> Result<Pipeline> {
-    if ENGLISH.0.is_empty() {
-        let message = "this program was built without a default model: name one with --model";
-        return Err(Error::new(Code::BadModel, message));
-    }
     Pipeline::from_static(&ENGLISH.0, EMBEDDED)
+}
+
+/// The program was built without one.
+#[cfg(feature = "no-embedded-model")]
+pub fn embedded() -> Result<Pipeline> {
+    let message = "this program was built without a default model: name one with --model";
+    Err(Error::new(Code::BadModel, message))
+}
+
+/// Writes a model, whole or not at all; packed if its name asks for gzip.
+pub fn write(pipeline: &Pipeline, path: &Path) -> Result<()> {
+    let mut file = Output::create_model(path)?;
+    if file.is_gzipped() {
+        pipeline.save_packed(&mut file)?
+    } else {
+        pipeline.save(&mut file)?
+    }
+    file.finish()
 }
 
 /// The folders where models are looked for by name, in this order: `$TREEWRIGHT_MODELS` (several, as in `$PATH`),

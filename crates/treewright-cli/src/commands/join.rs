@@ -7,14 +7,15 @@ use clap::Args;
 use treewright::Result;
 use treewright::pipeline::Pipeline;
 
-use crate::io::{Inputs, Output, refuse_unless_model};
+use crate::io::{Inputs, refuse_unless_model};
 use crate::models;
 
 /// Join model files: a segmenter, taggers, lemmatisers and parsers in one file, to be used together or alone
 #[derive(Args)]
 #[command(after_help = "\
 A tagger belongs to the parsers and the lemmatiser after it, up to the next tagger. A lemmatiser from a file without a \
-tagger goes to the first tagger with the tags that it knows. Only the first segmenter is kept.
+tagger goes to the first tagger with the tags that it knows. Only the first segmenter is kept. A model named NAME.gz is \
+packed: small to keep and to send, and slower to open.
 
 Example:
   treewright join dependencies.model constituents.model -o both.model")]
@@ -40,8 +41,6 @@ pub fn run(args: &JoinArgs) -> Result<ExitCode> {
         refuse_unless_model(&args.output)?;
     }
     let pipelines = args.models.iter().map(|name| models::open(Some(name))).collect::<Result<Vec<_>>>()?;
-    let mut output = Output::create_model(&args.output)?;
-    Pipeline::join(&pipelines).save(&mut output)?;
-    output.finish()?;
+    models::write(&Pipeline::join(&pipelines), &args.output)?;
     Ok(ExitCode::SUCCESS)
 }

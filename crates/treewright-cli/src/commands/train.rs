@@ -16,6 +16,7 @@ use treewright::{Error, Result};
 pub use flags::TrainArgs;
 
 use crate::io::{Output, Skipping, for_each_entry, say_when_interrupted};
+use crate::models;
 use progress::Progress;
 
 pub fn run(args: &TrainArgs) -> Result<ExitCode> {
@@ -69,7 +70,7 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     let mut progress = Progress::new(args.read.quiet, output, &settings.parser, plan)?;
     tell(&mut progress, choice.as_ref(), &settings.parts, &dev);
     let pipeline = Pipeline::train(&settings, &training, &dev, &mut progress)?;
-    write_model(output, |file| pipeline.save(file))?;
+    models::write(&pipeline, output)?;
     if args.no_parser {
         progress.say(&format!("wrote {}", output.display()));
         return Ok(skipping.report());
@@ -164,13 +165,6 @@ fn conclude(args: &TrainArgs, settings: &PipelineConfig, progress: &Progress) {
 /// Writes a file whole or not at all.
 fn write_file(path: &Path, write: impl FnOnce(&mut Output) -> Result<()>) -> Result<()> {
     let mut file = Output::create(Some(path))?;
-    write(&mut file)?;
-    file.finish()
-}
-
-/// The same for the model itself.
-fn write_model(path: &Path, write: impl FnOnce(&mut Output) -> Result<()>) -> Result<()> {
-    let mut file = Output::create_model(path)?;
     write(&mut file)?;
     file.finish()
 }

@@ -50,7 +50,7 @@ impl Output {
             None => Ok(Self::stdout()),
             Some(path) => {
                 refuse_model(path)?;
-                Self::file(path)
+                Self::file(path, Compression::default())
             }
         }
     }
@@ -60,7 +60,12 @@ impl Output {
     /// # Errors
     /// When it cannot be written.
     pub fn create_model(path: &Path) -> Result<Self> {
-        if is_dash(path) { Ok(Self::stdout()) } else { Self::file(path) }
+        if is_dash(path) { Ok(Self::stdout()) } else { Self::file(path, Compression::best()) }
+    }
+
+    /// Is what is written gzipped?
+    pub fn is_gzipped(&self) -> bool {
+        matches!(self.sink.get_ref(), Sink::Gzip(_))
     }
 
     /// The standard output.
@@ -80,12 +85,12 @@ impl Output {
         Output { sink: BufWriter::new(sink), place: Place::Final, name: "stdout".to_owned() }
     }
 
-    fn file(path: &Path) -> Result<Self> {
+    fn file(path: &Path, compression: Compression) -> Result<Self> {
         let name = path.to_string_lossy().into_owned();
         let (file, place) = open(path).map_err(|error| Error::from(error).in_file(&name))?;
         let file: Box<dyn Write + Send> = Box::new(Named { sink: file, name: name.clone() });
         let sink = if Format::is_gzip_path(&name) {
-            Sink::Gzip(Box::new(GzEncoder::new(file, Compression::default())))
+            Sink::Gzip(Box::new(GzEncoder::new(file, compression)))
         } else {
             Sink::Plain(file)
         };

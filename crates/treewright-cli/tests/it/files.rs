@@ -124,7 +124,13 @@ fn a_name_in_gz_is_compressed_once() {
             .expect("gzip of text, whole");
         assert!(text.len() > 100, "{name}: {text}");
     }
-    assert!(std::fs::read(folder.join("z.model.gz")).expect("written").starts_with(&[0x1f, 0x8b]));
+    let model = std::fs::read(folder.join("z.model.gz")).expect("written");
+    let mut first = [0; 8];
+    std::io::Read::read_exact(&mut flate2::read::GzDecoder::new(&model[..]), &mut first).expect("gzip");
+    assert_eq!(&first, b"TREEWPK\n", "models are packed before they are compressed");
+    assert!(run_in(&folder, &["join", "z.model.gz", "-o", "z.model"], "").status.success());
+    let parse = |model: &str| run_in(&folder, &["parse", "--model", model, "t.conllu"], "").stdout;
+    assert_eq!(parse("z.model.gz"), parse("z.model"));
 }
 
 #[test]

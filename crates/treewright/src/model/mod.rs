@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 0   8 bytes   "TREEWRT\n"
-//! 8   u32       version (5)
+//! 8   u32       version (6; 5 is read too: its tables have whole fingerprints)
 //! 12  u32       length of the header
 //! 16  u64       length of the weights, in 32-bit words
 //! 24  u32       CRC-32 of everything else, from the first byte to the last
@@ -14,6 +14,7 @@
 //!
 //! The header's `scorer` says what kind of scorer the weights belong to, and what it needs beside them.
 
+pub(crate) mod packed;
 mod parser;
 pub(crate) mod part_table;
 
@@ -37,7 +38,8 @@ use crate::registry::{Registered, SystemTag, SystemVisitor};
 use crate::score::{ScorerKind, ScorerModel, Shared};
 
 pub(crate) const MAGIC: &[u8; 8] = b"TREEWRT\n";
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
+const OLDEST_VERSION: u32 = 5;
 const PREFIX: usize = 32;
 const CHECKSUM_AT: usize = 24;
 const ALIGNMENT: usize = 64;
@@ -217,7 +219,7 @@ impl Model {
     /// When the file cannot be read or is not a whole model of this version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let open = || -> Result<Self> {
-            let file = ByteRange::all_of(Bytes::open(path.as_ref())?);
+            let file = ByteRange::all_of(packed::open(path.as_ref())?);
             if !file.get().starts_with(part_table::MAGIC) {
                 return Self::from_range(&file);
             }
@@ -258,9 +260,9 @@ impl Model {
         let prefix = bytes.get(..PREFIX).ok_or_else(short)?;
         let number = |at: usize| u32::from_le_bytes(prefix[at..at + 4].try_into().expect("four bytes"));
         let version = number(8);
-        if version != VERSION {
+        if !(OLDEST_VERSION..=VERSION).contains(&version) {
             return Err(bad(format!(
-                "the model has version {version}; this program reads version {VERSION}"
+                "the model has version {version}; this program reads versions {OLDEST_VERSION} to {VERSION}"
             )));
         }
         let n_words = u64::from_le_bytes(prefix[16..24].try_into().expect("eight bytes"));

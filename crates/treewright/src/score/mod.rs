@@ -171,6 +171,11 @@ pub trait ScorerModel: Send + Sync + std::fmt::Debug {
     /// Its weights, for the model file.
     fn words(&self) -> &[u32];
 
+    /// Its weights as a packed table (`weights/layout.rs`), for a packed model; nothing if they are to stay as they are.
+    fn packed_words(&self) -> Option<Vec<u8>> {
+        None
+    }
+
     /// The number of features or parameters.
     fn n_features(&self) -> usize;
 

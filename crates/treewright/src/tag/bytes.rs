@@ -43,22 +43,28 @@ impl Writer {
 /// Takes bytes apart.
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
+    /// Of the part that is read.
+    pub(crate) version: u8,
 }
 
 pub(crate) fn damaged(what: &str) -> Error {
     Error::new(Code::BadModel, what)
 }
 
-/// Takes the bytes of a part apart: its name and version (`magic`), its content, which is given, and its checksum.
-pub(crate) fn content<'a>(bytes: &'a [u8], magic: &[u8; 8], part: &str) -> Result<&'a [u8]> {
-    let rest = bytes
-        .strip_prefix(magic)
-        .ok_or_else(|| damaged(&format!("it does not begin like a {part} of this version")))?;
+/// Takes the bytes of a part apart: its name and version (`magic` has the latest; earlier ones are read, too), its content,
+/// which is given, and its checksum.
+pub(crate) fn content<'a>(bytes: &'a [u8], magic: &[u8; 8], part: &str) -> Result<Reader<'a>> {
+    let [name @ .., latest] = magic;
+    let version = bytes.strip_prefix(name).and_then(|rest| rest.first());
+    let version = version.filter(|version| (1..=*latest).contains(version));
+    let version =
+        *version.ok_or_else(|| damaged(&format!("it does not begin like a {part} of this version")))?;
+    let rest = &bytes[magic.len()..];
     let (content, checksum) = rest.split_last_chunk::<4>().ok_or_else(|| damaged("it is cut short"))?;
     if crc32fast::hash(&bytes[..magic.len() + content.len()]) != u32::from_le_bytes(*checksum) {
         return Err(damaged("its checksum does not match"));
     }
-    Ok(content)
+    Ok(Reader { bytes: content, version })
 }
 
 /// Says which part an error of reading is about.
@@ -68,8 +74,9 @@ pub(crate) fn of_part(part: &str, mut error: Error) -> Error {
 }
 
 impl<'a> Reader<'a> {
+    #[cfg(test)]
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Reader { bytes }
+        Reader { bytes, version: 2 }
     }
 
     #[inline(always)]

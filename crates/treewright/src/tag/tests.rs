@@ -127,7 +127,7 @@ fn damage_is_an_error() {
         if rng.below(4) == 0 {
             changed.truncate(rng.below(body.len()));
         }
-        if let Ok(tagger) = Tagger::from_body(&changed) {
+        if let Ok(tagger) = Tagger::from_body(Reader::new(&changed)) {
             accepted += 1;
             tagger.worker().tag(&mut Sentence::from_tagged([("De", ""), ("hond", ""), ("xyz", "")]));
         }

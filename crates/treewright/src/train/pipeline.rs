@@ -187,6 +187,7 @@ impl Run<'_> {
         // Tags and readings, and guesses before them.
         let mut share = shares(3 * config.epochs);
         let tagger = Tagger::train(&self.sentences, &gold, &config, &mut |_| self.log.advance(share()))?;
+        let tagger = tagger.compact();
         let mut tagged = gold.clone();
         let mut worker = tagger.worker();
         tagged.iter_mut().for_each(|sentence| worker.tag(sentence));
@@ -214,6 +215,7 @@ impl Run<'_> {
             lemma::Progress::Done { dev } => percent_right = Some(*dev),
         };
         let lemmatiser = Lemmatiser::train(&self.sentences, &sentences_of(&self.dev), &config, log)?;
+        let lemmatiser = lemmatiser.compact();
         self.log.end(&Outcome::Lemmatiser { percent_right });
         Ok(lemmatiser)
     }

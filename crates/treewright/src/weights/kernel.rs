@@ -2,8 +2,8 @@
 //! ahead of its use. Plain loops, compiled once for every processor and once for those with AVX2.
 #![allow(unsafe_code)]
 
-/// Weights added at a time; rows and scores are so padded.
-pub(crate) const LANES: usize = 16;
+use super::layout::LANES;
+
 /// How many lanes are summed up at once, in registers.
 const MAX_BLOCKS: usize = 8;
 

@@ -8,25 +8,16 @@
 //! would be mispredicted. Sums stay within 16 bits: a row of a hundred columns is added in seven instructions.
 
 pub(crate) mod kernel;
+pub(crate) mod layout;
 
 use std::sync::Arc;
 
 use crate::map::WordSource;
 
 use kernel::BranchlessLists;
+pub(crate) use layout::Pair;
+use layout::{BUCKET, BUCKET_WORDS, COUNT_BITS, Layout, MAX_PAIRS, SINGLE, is_row, row_words, unpack_table};
 
-/// Features of a bucket.
-const BUCKET: usize = 8;
-/// Words of a bucket: the fingerprints (0 = free), then the weights, or their places with their numbers.
-const BUCKET_WORDS: usize = 2 * BUCKET;
-/// A feature's only pair stands in the bucket itself, marked by this bit: most features have but one, and so a cache miss
-/// less.
-const SINGLE: u32 = 1 << 31;
-/// Else the low bits are the number of pairs at the place that the others tell, 0 for a whole row.
-const COUNT_BITS: u32 = 5;
-/// The number of bits of a place.
-const PLACE_BITS: u32 = 31 - COUNT_BITS;
-const MAX_PAIRS: usize = (1 << COUNT_BITS) - 1;
 /// How full the table is, in percent. At 40, one in sixty buckets is full, and what is not in it may be in the next, which
 /// was not fetched. (At 62 one in eight is full, and parsing takes a sixth longer.)
 const FULL: usize = 40;
@@ -38,13 +29,6 @@ pub(crate) struct Key {
     pub(crate) spread: u32,
     /// Not 0; tells features of a bucket apart.
     pub(crate) fingerprint: u32,
-}
-
-/// A column and a weight.
-pub(crate) type Pair = (u16, i16);
-
-fn pack((column, weight): Pair) -> u32 {
-    u32::from(column) << 16 | u32::from(weight as u16)
 }
 
 #[inline]
@@ -59,6 +43,8 @@ pub(crate) struct Table {
     n_buckets: usize,
     n_columns: usize,
     n_features: usize,
+    /// The bits of fingerprints that are kept.
+    fingerprint_mask: u32,
 }
 
 impl PartialEq for Table {
@@ -70,70 +56,102 @@ impl PartialEq for Table {
 impl Eq for Table {}
 
 impl Table {
-    /// The most words there can be (268 MB).
-    pub(crate) const MAX_WORDS: usize = 1 << PLACE_BITS;
-
-    /// Lays out features with their weights; each has at least one. Nothing if there are too many.
-    pub(crate) fn of<'a, I>(features: I, n_columns: usize) -> Option<Self>
+    /// Lays out features with their weights; each has at least one. Of fingerprints the lowest bits are kept, and of
+    /// features that cannot be told apart by these the first. Nothing if there are too many.
+    pub(crate) fn of<'a, I>(features: I, n_columns: usize, fingerprint_bits: u32) -> Option<Self>
     where
         I: Iterator<Item = (Key, &'a [Pair])> + Clone,
     {
-        let n_features = features.clone().count();
-        let row_words = row_words(n_columns);
-        let is_row = |pairs: &[Pair]| {
-            pairs.len() > MAX_PAIRS || (n_columns >= kernel::LANES && pairs.len() * 16 >= n_columns)
-        };
-        let is_single = |pairs: &[Pair]| matches!(pairs, [(column, _)] if column >> 15 == 0);
-        // Buckets, then rows, so that these stay aligned, then pairs.
-        let n_buckets = (n_features * 100 / FULL).div_ceil(BUCKET).max(1) + 1;
-        let n_rows = features.clone().filter(|(_, pairs)| is_row(pairs)).count();
-        let mut words = vec![0u32; n_buckets * BUCKET_WORDS + n_rows * row_words];
-        let mut next_row = n_buckets * BUCKET_WORDS;
-        for (key, pairs) in features {
+        let fingerprint_mask = mask(fingerprint_bits);
+        let n_buckets = (features.clone().count() * 100 / FULL).div_ceil(BUCKET).max(1) + 1;
+        let mut buckets = vec![0u32; n_buckets * BUCKET_WORDS];
+        let mut n_rows = 0;
+        let mut slot = |(key, pairs): (Key, &'a [Pair])| {
+            let fingerprint = key.fingerprint & fingerprint_mask;
             let mut bucket = first_bucket(key, n_buckets) * BUCKET_WORDS;
-            let at = loop {
-                if let Some(free) = words[bucket..bucket + BUCKET].iter().position(|&word| word == 0) {
-                    break bucket + free;
+            loop {
+                let fingerprints = &mut buckets[bucket..bucket + BUCKET];
+                match fingerprints.iter().position(|&word| word == 0 || word == fingerprint) {
+                    Some(i) if fingerprints[i] == fingerprint => return None,
+                    Some(free) => {
+                        fingerprints[free] = fingerprint;
+                        n_rows += usize::from(is_row(pairs.len(), n_columns));
+                        return Some((bucket + free, pairs));
+                    }
+                    None => bucket = (bucket + BUCKET_WORDS) % (n_buckets * BUCKET_WORDS),
                 }
-                bucket = (bucket + BUCKET_WORDS) % (n_buckets * BUCKET_WORDS);
-            };
-            words[at] = key.fingerprint;
-            let place = if is_row(pairs) { next_row } else { words.len() };
-            if is_single(pairs) {
-                words[at + BUCKET] = SINGLE | pack(pairs[0]);
-            } else if is_row(pairs) {
-                words[at + BUCKET] = (place as u32) << COUNT_BITS;
-                let row: &mut [i16] = bytemuck::cast_slice_mut(&mut words[place..place + row_words]);
-                pairs.iter().for_each(|&(column, weight)| row[usize::from(column)] = weight);
-                next_row += row_words;
-            } else {
-                words[at + BUCKET] = (place as u32) << COUNT_BITS | pairs.len() as u32;
-                words.extend(pairs.iter().map(|&pair| pack(pair)));
             }
-        }
-        let is_small = words.len() <= Self::MAX_WORDS;
-        is_small.then(|| Table { source: Arc::new(words), n_buckets, n_columns, n_features })
+        };
+        let slots: Vec<(usize, &[Pair])> = features.filter_map(&mut slot).collect();
+        let mut layout = Layout::new(buckets, n_columns, n_rows);
+        slots.iter().for_each(|&(at, pairs)| layout.put(at, pairs));
+        let (words, n_features) = (layout.words, slots.len());
+        let is_small = words.len() <= layout::MAX_WORDS;
+        is_small.then(|| Table {
+            source: Arc::new(words),
+            n_buckets,
+            n_columns,
+            n_features,
+            fingerprint_mask,
+        })
     }
 
     /// A table from the words of a file, if they can be one. What is read later is bounded by `words`, whatever they hold.
-    pub(crate) fn from_words(
-        source: Arc<dyn WordSource>,
-        n_buckets: usize,
-        n_columns: usize,
-        n_features: usize,
-    ) -> Option<Self> {
+    pub(crate) fn from_words(source: Arc<dyn WordSource>, n_columns: usize, shape: Shape) -> Option<Self> {
+        let Shape { n_buckets, n_features, fingerprint_bits } = shape;
         let fits = (1..1 << 27).contains(&n_buckets) && n_buckets * BUCKET_WORDS <= source.words().len();
         let is_filled = fits && n_features <= n_buckets * BUCKET;
-        (is_filled && n_columns <= 1 << 16).then_some(Table { source, n_buckets, n_columns, n_features })
+        let is_sound = is_filled && n_columns <= 1 << 16 && (1..=32).contains(&fingerprint_bits);
+        let fingerprint_mask = mask(fingerprint_bits.clamp(1, 32));
+        is_sound.then_some(Table { source, n_buckets, n_columns, n_features, fingerprint_mask })
+    }
+
+    /// What a file says of it beside its words and columns.
+    pub(crate) fn shape(&self) -> Shape {
+        let (n_buckets, n_features) = (self.n_buckets, self.n_features);
+        Shape { n_buckets, n_features, fingerprint_bits: self.fingerprint_mask.count_ones() }
+    }
+
+    /// The packed form (`layout.rs`), if the table is what comes of unpacking it: fingerprints have at most 16 bits, and the
+    /// weights stand in the order of the buckets.
+    pub(crate) fn packed(&self) -> Option<Vec<u8>> {
+        let buckets = &self.words().as_chunks::<BUCKET_WORDS>().0[..self.n_buckets];
+        let n_of = |bucket: &[u32]| bucket[..BUCKET].iter().filter(|&&fingerprint| fingerprint != 0).count();
+        let counts: Vec<u16> = buckets.iter().map(|bucket| n_of(bucket) as u16).collect();
+        let (mut fingerprints, mut sizes): (Vec<u16>, Vec<u16>) = Default::default();
+        // Of features with one weight, and of the others.
+        let (mut steps, mut weights): ([Vec<u16>; 2], [Vec<u16>; 2]) = Default::default();
+        let magnitudes = self.features().flat_map(|(_, pairs)| pairs).map(|pair| pair.1.unsigned_abs());
+        let unit = magnitudes.fold(0, greatest_common_divisor).max(1);
+        for (fingerprint, pairs) in self.features() {
+            fingerprints.push(fingerprint.try_into().ok()?);
+            sizes.push(pairs.len().try_into().ok()?);
+            let which = usize::from(pairs.len() != 1);
+            let mut last = 0;
+            for (column, weight) in pairs {
+                steps[which].push(column - last);
+                let weight = i32::from(weight) / i32::from(unit);
+                weights[which].push((weight << 1 ^ weight >> 31) as u16);
+                last = column;
+            }
+        }
+        let n_weights = steps.iter().map(Vec::len).sum();
+        let mut out = Vec::new();
+        for size in [self.n_buckets, self.n_columns, fingerprints.len(), n_weights, usize::from(unit)] {
+            out.extend((size as u32).to_le_bytes());
+        }
+        let [single_steps, other_steps] = steps;
+        let [single_weights, other_weights] = weights;
+        for list in [counts, fingerprints, sizes, single_steps, other_steps, single_weights, other_weights] {
+            out.extend(list.iter().map(|&number| number as u8));
+            out.extend(list.iter().map(|&number| (number >> 8) as u8));
+        }
+        unpack_table(&mut &out[..]).is_ok_and(|words| words == self.words()).then_some(out)
     }
 
     /// All words.
     pub(crate) fn words(&self) -> &[u32] {
         self.source.words()
-    }
-
-    pub(crate) fn n_buckets(&self) -> usize {
-        self.n_buckets
     }
 
     pub(crate) fn n_features(&self) -> usize {
@@ -174,7 +192,7 @@ impl Table {
     pub(crate) fn probe(&self, words: &[u32], key: Key) -> Probe {
         let bucket = first_bucket(key, self.n_buckets);
         kernel::prefetch(words, bucket * BUCKET_WORDS);
-        Probe { bucket: bucket as u32, fingerprint: key.fingerprint }
+        Probe { bucket: bucket as u32, fingerprint: key.fingerprint & self.fingerprint_mask }
     }
 
     /// The place of a feature's weights, if it is there.
@@ -263,10 +281,21 @@ fn first_bucket(key: Key, n_buckets: usize) -> usize {
     ((u64::from(key.spread) * n_buckets as u64) >> 32) as usize
 }
 
-/// The words of a row: two weights each, full lanes.
-#[inline]
-fn row_words(n_columns: usize) -> usize {
-    n_columns.next_multiple_of(kernel::LANES) / 2
+fn greatest_common_divisor(a: u16, b: u16) -> u16 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+fn mask(bits: u32) -> u32 {
+    u32::MAX >> (32 - bits)
+}
+
+/// What is to be known of a table beside its words and columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub(crate) n_buckets: usize,
+    pub(crate) n_features: usize,
+    /// How many bits of fingerprints are kept.
+    pub(crate) fingerprint_bits: u32,
 }
 
 /// A feature to be found.
@@ -307,6 +336,7 @@ impl Matches {
 
 #[cfg(test)]
 mod tests {
+    use super::layout::pack;
     use super::*;
 
     #[test]
@@ -314,6 +344,73 @@ mod tests {
         for pair in [(0, 1), (7, -1), (0x7FFF, i16::MIN), (0x8000, i16::MAX), (u16::MAX, -2)] {
             assert_eq!(unpack(pack(pair)), pair);
         }
+    }
+
+    /// Features in the order of buckets, with up to 40 weights each.
+    fn features(n: u32, n_columns: usize) -> Vec<(Key, Vec<Pair>)> {
+        let mut rng = crate::rng::Rng::new(n_columns as u64);
+        let feature = |i: u32| {
+            let n = 1 + rng.below(n_columns.min(40));
+            let step = n_columns / n;
+            let key = Key { spread: i * 0x1_0000, fingerprint: i.wrapping_mul(0x9E37_79B1) | 1 };
+            (key, (0..n).map(|k| ((k * step) as u16, (i as i16 % 100 - 50) * 2 + 1)).collect())
+        };
+        (0..n).map(feature).collect()
+    }
+
+    fn table(features: &[(Key, Vec<Pair>)], n_columns: usize, fingerprint_bits: u32) -> Table {
+        let slices = features.iter().map(|(key, pairs)| (*key, &pairs[..]));
+        Table::of(slices, n_columns, fingerprint_bits).expect("few weights")
+    }
+
+    #[test]
+    fn packed_tables_come_back_word_for_word() {
+        for n_columns in [1, 16, 37, 130, 1 << 16] {
+            for n in [0, 1, 3000] {
+                let table = table(&features(n, n_columns), n_columns, 16);
+                let packed = table.packed().expect("in the order of buckets");
+                let mut rest = &packed[..];
+                assert_eq!(unpack_table(&mut rest).expect("whole"), table.words(), "{n} in {n_columns}");
+                assert!(rest.is_empty());
+                for end in [0, 19, packed.len() / 2, packed.len() - 1] {
+                    assert!(unpack_table(&mut &packed[..end]).is_err(), "{end} bytes");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_damaged_packed_table_is_an_error_or_another_table() {
+        let packed = table(&features(50, 37), 37, 16).packed().expect("in the order of buckets");
+        let mut n_refused = 0;
+        for at in 0..packed.len() {
+            for byte in [0, 1, 9, 37, 255] {
+                let mut changed = packed.clone();
+                changed[at] = byte;
+                n_refused += usize::from(unpack_table(&mut &changed[..]).is_err());
+            }
+        }
+        // Sizes, counts and columns are checked; a fingerprint or a weight may be anything.
+        assert!(n_refused > packed.len(), "{n_refused} of {}", 5 * packed.len());
+    }
+
+    #[test]
+    fn what_the_packed_form_cannot_hold_is_not_packed() {
+        let mut features = features(3000, 37);
+        assert_eq!(table(&features, 37, 32).packed(), None, "fingerprints of 32 bits");
+        features.reverse();
+        assert_eq!(table(&features, 37, 16).packed(), None, "weights in another order");
+    }
+
+    #[test]
+    fn of_features_that_cannot_be_told_apart_the_first_is_kept() {
+        let key = |fingerprint: u32| Key { spread: 7, fingerprint };
+        let features =
+            [(key(0x1_0003), vec![(0, 5)]), (key(0x2_0003), vec![(0, 9)]), (key(0x2_0005), vec![(1, 2)])];
+        let pairs: Vec<(u32, Vec<Pair>)> = table(&features, 2, 16).features().collect();
+        assert_eq!(pairs, [(3, vec![(0, 5)]), (5, vec![(1, 2)])]);
+        let all = table(&features, 2, 32);
+        assert_eq!((all.n_features(), all.shape().fingerprint_bits), (3, 32));
     }
 
     #[test]
@@ -330,7 +427,7 @@ mod tests {
                 })
                 .collect();
             let slices = features.iter().map(|(key, pairs)| (*key, &pairs[..]));
-            let table = Table::of(slices, n_columns).expect("few weights");
+            let table = Table::of(slices, n_columns, 32).expect("few weights");
             let mut back: Vec<(u32, Vec<Pair>)> = table.features().collect();
             back.sort();
             assert!(

@@ -369,6 +369,30 @@ fn a_lone_parser_is_a_pipeline_and_a_pipeline_holds_parsers() {
 }
 
 #[test]
+fn a_packed_file_is_read_like_the_other() {
+    let folder = std::env::temp_dir().join(format!("treewright-packed-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join("packed.model");
+    let lone = Pipeline::of_parts([parser("gum.mrg", "in-order").into()]);
+    for pipeline in [pipeline(), lone] {
+        let mut packed = Vec::new();
+        pipeline.save_packed(&mut packed).expect("memory");
+        let whole = bytes(&pipeline);
+        assert!(packed.len() < whole.len() / 2, "{} of {} bytes", packed.len(), whole.len());
+        std::fs::write(&path, &packed).expect("a file");
+        assert!(treewright::pipeline::is_model(&path));
+        assert!(bytes(&Pipeline::open(&path).expect("a model")) == whole);
+        // Cut short between chunks it is a model that is cut short.
+        for length in [0, 7, 8, 12, 20, packed.len() / 2, packed.len() - 1] {
+            std::fs::write(&path, &packed[..length]).expect("a file");
+            let error = Pipeline::open(&path).map(|_| length).expect_err("cut short");
+            assert_eq!(error.code.as_str(), "TW801", "{length}: {error}");
+        }
+    }
+    std::fs::remove_dir_all(folder).expect("clean up");
+}
+
+#[test]
 fn damaged_pipelines_are_refused() {
     let whole = bytes(&pipeline());
     let load = |bytes: &[u8]| -> treewright::Result<()> {

@@ -11,7 +11,7 @@ use crate::features::{Dependence, Encoded, Extractor, Horizon, TemplateSet, Voca
 use crate::map::WordSource;
 use crate::score::{Rows, Scorer, SlotId, Slots, Views};
 use crate::sentence::Sentence;
-use crate::weights::{Ends, Key, Matches, Probe, Table, kernel};
+use crate::weights::{Ends, Key, Matches, Probe, Shape, Table, kernel, layout};
 
 /// The cache of sums has at most this many words (4 MB; in tests few, so that they are all used up).
 const MAX_SUMS: usize = if cfg!(test) { 1 << 12 } else { 1 << 20 };
@@ -19,6 +19,13 @@ const MAX_SUMS: usize = if cfg!(test) { 1 << 12 } else { 1 << 20 };
 const MIN_TEMPLATES: usize = 4;
 /// The table of the cache has room for at least this many sums (32 kB).
 const MIN_TABLE: usize = 1 << 11;
+
+/// Of a feature's fingerprint this many bits are kept; the lowest is 1 for all. Among the three or so features of a bucket,
+/// one in a thousand unknown features then looks like a known one, which costs no accuracy that can be measured, and the
+/// packed model becomes a third smaller than with 32 bits.
+const FINGERPRINT_BITS: u32 = 13;
+/// The smallest weight that is kept becomes about this many steps: finer ones make models larger and not better.
+const STEPS: f32 = 5.0;
 
 /// The weights of a model.
 #[derive(Clone, Debug)]
@@ -30,8 +37,9 @@ fn table_key(key: u64) -> Key {
     Key { spread: (key >> 24) as u32, fingerprint: key as u32 }
 }
 
-/// The largest factor for weights at which no sum over one feature of each template leaves 16 bits.
-fn scale(features: &[Feature], n_templates: usize) -> f32 {
+/// The largest factor for weights at which no sum over one feature of each template leaves 16 bits, and the number that scaled
+/// weights are multiples of: the smallest that is kept becomes about `STEPS` of them.
+fn scale(features: &[Feature], n_templates: usize, min_weight: f32) -> (f32, f32) {
     let mut largest = [0f32; 256];
     for (key, pairs) in features {
         let class = &mut largest[template_class(*key)];
@@ -39,34 +47,37 @@ fn scale(features: &[Feature], n_templates: usize) -> f32 {
     }
     // Sets of more than 256 templates share classes.
     let sum: f32 = largest.iter().sum::<f32>() * n_templates.div_ceil(256) as f32;
-    // Rounding adds up to a half per template.
+    // Rounding adds up to half a step per template, and a step is at most this plus a half.
+    let step = min_weight / STEPS;
     let room = f32::from(i16::MAX) - n_templates as f32;
-    if sum > 0.0 { room.max(1.0) / sum } else { 1.0 }
+    let scale = if sum > 0.0 { room.max(1.0) / (sum + step * n_templates as f32 / 2.0) } else { 1.0 };
+    (scale, (step * scale).round().max(1.0))
 }
 
 impl FrozenWeights {
-    /// The most words there can be.
-    pub(crate) const MAX_WORDS: usize = Table::MAX_WORDS;
-
-    /// Averages, quantises and lays out what a perceptron has learnt, without the weights below `least`.
+    /// Averages, quantises and lays out what a perceptron has learnt, without the weights below `min_weight`.
     ///
     /// # Errors
     /// When there are too many weights.
-    pub fn of(perceptron: &Perceptron, least: f32) -> Result<Self> {
+    pub fn of(perceptron: &Perceptron, min_weight: f32) -> Result<Self> {
         let features = perceptron.averaged();
-        let scale = scale(&features, perceptron.templates().len());
+        let (scale, step) = scale(&features, perceptron.templates().len(), min_weight);
         let quantised = features.into_iter().filter_map(|(key, pairs)| {
-            let quantise = |(action, weight): (u16, f32)| (action, (weight * scale).round() as i16);
-            let large = pairs.into_iter().filter(|pair| pair.1.abs() >= least);
+            let quantise =
+                |(action, weight): (u16, f32)| (action, ((weight * scale / step).round() * step) as i16);
+            let large = pairs.into_iter().filter(|pair| pair.1.abs() >= min_weight);
             let pairs: Vec<(u16, i16)> = large.map(quantise).filter(|pair| pair.1 != 0).collect();
             (!pairs.is_empty()).then_some((table_key(key), pairs))
         });
-        let features: Vec<(Key, Vec<(u16, i16)>)> = quantised.collect();
-        let table = Table::of(features.iter().map(|(key, pairs)| (*key, &pairs[..])), perceptron.n_actions());
+        let mut features: Vec<(Key, Vec<(u16, i16)>)> = quantised.collect();
+        // In the order of buckets, as the packed form has them.
+        features.sort_by_key(|(key, _)| key.spread);
+        let features = features.iter().map(|(key, pairs)| (*key, &pairs[..]));
+        let table = Table::of(features, perceptron.n_actions(), FINGERPRINT_BITS);
         table.map(FrozenWeights).ok_or_else(|| {
             let message = format!(
                 "the model would have more than {} MB: raise min-weight to leave small weights out",
-                Self::MAX_WORDS * 4 / 1_000_000
+                layout::MAX_WORDS * 4 / 1_000_000
             );
             Error::new(Code::BadTraining, message)
         })
@@ -76,25 +87,20 @@ impl FrozenWeights {
     ///
     /// # Errors
     /// When the table does not fit.
-    pub fn from_words(
-        source: Arc<dyn WordSource>,
-        n_buckets: usize,
-        n_actions: usize,
-        n_features: usize,
-    ) -> Result<Self> {
-        let table = Table::from_words(source, n_buckets, n_actions, n_features);
+    pub(crate) fn from_words(source: Arc<dyn WordSource>, n_actions: usize, shape: Shape) -> Result<Self> {
+        let table = Table::from_words(source, n_actions, shape);
         let error = || Error::new(Code::BadModel, "the weights of the model do not fit its table");
         table.map(FrozenWeights).ok_or_else(error)
+    }
+
+    /// The table of weights.
+    pub(crate) fn table(&self) -> &Table {
+        &self.0
     }
 
     /// All words, for the model file.
     pub fn words(&self) -> &[u32] {
         self.0.words()
-    }
-
-    /// The number of buckets of the table.
-    pub fn n_buckets(&self) -> usize {
-        self.0.n_buckets()
     }
 
     /// The number of features.

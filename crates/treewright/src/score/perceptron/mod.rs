@@ -15,6 +15,7 @@ use crate::config::TrainConfig;
 use crate::error::{Code, Error, Result};
 use crate::features::{TemplateSet, Vocabulary};
 use crate::map::WordSource;
+use crate::weights::Shape;
 
 /// The kind.
 #[derive(Debug)]
@@ -26,6 +27,13 @@ struct Header {
     templates: String,
     n_buckets: usize,
     n_features: usize,
+    /// Files of version 5 have whole fingerprints, and do not say so.
+    #[serde(default = "whole")]
+    fingerprint_bits: u32,
+}
+
+fn whole() -> u32 {
+    u32::BITS
 }
 
 impl ScorerKind for PerceptronKind {
@@ -45,10 +53,14 @@ impl ScorerKind for PerceptronKind {
         shared: Shared,
     ) -> Result<Arc<dyn ScorerModel>> {
         let bad = |message: String| Error::new(Code::BadModel, message);
-        let Header { templates, n_buckets, n_features } =
+        let Header { templates, n_buckets, n_features, fingerprint_bits } =
             serde_json::from_value(header).map_err(|error| bad(format!("in the model's header: {error}")))?;
         let templates = TemplateSet::parse(&templates).map_err(|error| bad(error.message.to_string()))?;
-        let weights = FrozenWeights::from_words(words, n_buckets, shared.n_actions, n_features)?;
+        let weights = FrozenWeights::from_words(
+            words,
+            shared.n_actions,
+            Shape { n_buckets, n_features, fingerprint_bits },
+        )?;
         Ok(Arc::new(FrozenModel { vocabulary: shared.vocabulary, templates: Arc::new(templates), weights }))
     }
 }
@@ -71,16 +83,18 @@ impl ScorerModel for FrozenModel {
     }
 
     fn header(&self) -> serde_json::Value {
-        let header = Header {
-            templates: self.templates.text().to_owned(),
-            n_buckets: self.weights.n_buckets(),
-            n_features: self.weights.n_features(),
-        };
+        let Shape { n_buckets, n_features, fingerprint_bits } = self.weights.table().shape();
+        let templates = self.templates.text().to_owned();
+        let header = Header { templates, n_buckets, n_features, fingerprint_bits };
         serde_json::to_value(header).expect("plain data")
     }
 
     fn words(&self) -> &[u32] {
         self.weights.words()
+    }
+
+    fn packed_words(&self) -> Option<Vec<u8>> {
+        self.weights.table().packed()
     }
 
     fn n_features(&self) -> usize {
