@@ -7,6 +7,7 @@ mod examples;
 mod files;
 mod input;
 mod lemmas;
+mod models;
 mod parse;
 mod parse_output;
 mod parse_tags;
