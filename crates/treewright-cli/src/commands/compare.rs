@@ -11,7 +11,7 @@ use treewright::eval::significance::{
     Figure, Interval, McNemar, Randomisation, accuracy, accuracy_counts, bootstrap, mcnemar,
     stratified_randomisation,
 };
-use treewright::eval::{ConstituentScorer, Counts, SentenceScore, Status};
+use treewright::eval::{ConstituentScorer, Counts, SentenceScore, Status, Style};
 use treewright::rng::Rng;
 use treewright::tree::TreeKind;
 use treewright::treebank::Entry;
@@ -187,7 +187,7 @@ impl CompareArgs {
                 let message = format!("{mismatch}{}", both_texts(&g.sentence, &predictions[side].sentence));
                 let error = Error::new(Code::Mismatch, message).in_file(&files[side].name).in_sentence(i + 1);
                 // EVALB counts such sentences as errors and goes on; both parsers lose the sentence.
-                if matches!(scorer, ConstituentScorer::Evalb(_)) {
+                if scorer.all().style == Style::Evalb {
                     left_out.push(error);
                 } else {
                     self.leave_out(error, left_out)?;

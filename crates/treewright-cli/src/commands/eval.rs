@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use treewright::eval::plot::{Plot, Series};
 use treewright::eval::{
-    AttachmentScore, Breakdown, By, ConstituentScorer, Params, SentenceScore, Status, conll18, report,
+    AttachmentScore, Breakdown, By, ConstituentScorer, Params, SentenceScore, Status, Style, conll18, report,
 };
 use treewright::tree::TreeKind;
 use treewright::treebank::Entry;
@@ -136,7 +136,7 @@ impl EvalArgs {
     ) -> Result<Report> {
         let (pairing, left_over) = side_by_side(gold, predicted);
         let mut scorer = ConstituentScorer::new(params, discontinuous);
-        let is_evalb = matches!(scorer, ConstituentScorer::Evalb(_));
+        let is_evalb = scorer.all().style == Style::Evalb;
         let mut breakdowns = self.breakdowns();
         let (mut problems, mut first_error) = (Vec::new(), None);
         let mut scores: Vec<SentenceScore> = Vec::new();

@@ -7,17 +7,15 @@
 use rustc_hash::FxHashSet;
 
 use super::labels::{self, FreeBrackets, Pairs};
-use super::totals::{Counts, Style, Totals};
-use super::{Mismatch, Params, Parsed, ScoredNode, SentenceScore, Status};
+use super::totals::Counts;
+use super::{Mismatch, Params, Parsed, ScoredNode, ScoredNodes, SentenceScore, Status};
 use crate::ids::{NodeId, TokenIdx};
-use crate::sentence::{Str, Token};
+use crate::sentence::Str;
 
-/// Scores pairs of trees and keeps the sums.
+/// Matches the brackets of two trees.
 #[derive(Clone, Debug)]
-pub struct BracketScorer {
+pub(super) struct Evalb {
     rules: Rules,
-    all: Totals,
-    up_to_cutoff: Totals,
     gold: Side,
     predicted: Side,
     crossing: Crossing,
@@ -32,16 +30,6 @@ struct Rules {
     eq_label: Pairs,
     eq_word: Pairs,
     labeled: bool,
-    cutoff_len: usize,
-}
-
-impl Rules {
-    /// The length of a sentence: punctuation counts, traces do not.
-    fn length(&self, gold: Parsed<'_>) -> usize {
-        let counts =
-            |(i, _): &(usize, &Token)| !self.delete_for_length.contains(tag(gold, TokenIdx::new(*i)));
-        if gold.tree.is_none() { 0 } else { gold.sentence.tokens.iter().enumerate().filter(counts).count() }
-    }
 }
 
 /// Is the whole tree `(TAG word)`? It is read as a constituent above a word without a tag; to EVALB it is a word.
@@ -83,8 +71,6 @@ struct Side {
     before: Vec<u32>,
     brackets: Vec<Bracket>,
     quotes: Vec<Quote>,
-    /// In the order of `brackets`; filled when the sentence is valid.
-    scored: Vec<ScoredNode>,
 }
 
 /// Everything before the first `-` or `=`.
@@ -98,7 +84,6 @@ impl Side {
         self.before.clear();
         self.brackets.clear();
         self.quotes.clear();
-        self.scored.clear();
     }
 
     /// Takes out the words that do not count. Without a tree there are none that do.
@@ -149,21 +134,20 @@ impl Side {
         }
     }
 
-    /// Drops empty brackets and those whose label does not count; sorts by span, outer ones first.
-    fn keep_counting(&mut self, parsed: Parsed<'_>, rules: &Rules) {
+    /// Drops empty brackets and those whose label does not count; sorts by span, outer ones first, and lists the nodes.
+    fn keep_counting(&mut self, parsed: Parsed<'_>, rules: &Rules, nodes: &mut Vec<ScoredNode>) {
         let Some(tree) = parsed.tree else { return };
         self.brackets.retain(|bracket| {
             bracket.start < bracket.end && !rules.delete_node.contains(cut(&tree.node(bracket.node).label))
         });
         // The sort is stable: brackets over the same words stay outer before inner.
         self.brackets.sort_by_key(|bracket| (bracket.start, bracket.end));
-        self.scored.extend(self.brackets.iter().map(|b| ScoredNode { node: b.node, is_matched: false }));
+        nodes.extend(self.brackets.iter().map(|b| ScoredNode { node: b.node, is_matched: false }));
     }
 }
 
-impl BracketScorer {
-    /// A scorer with empty sums.
-    pub fn new(params: &Params) -> Self {
+impl Evalb {
+    pub(super) fn new(params: &Params) -> Self {
         let rules = Rules {
             delete_tag: labels::set(&params.delete_label, &[]),
             delete_node: labels::set(&params.delete_label, &params.eq_label),
@@ -172,67 +156,27 @@ impl BracketScorer {
             eq_label: Pairs::new(&params.eq_label),
             eq_word: Pairs::new(&params.eq_word),
             labeled: params.labeled,
-            cutoff_len: params.cutoff_len,
         };
-        let totals = Totals::new(Style::Evalb);
-        BracketScorer {
-            rules,
-            all: totals,
-            up_to_cutoff: totals,
-            gold: Side::default(),
-            predicted: Side::default(),
-            crossing: Crossing::default(),
-        }
+        Evalb { rules, gold: Side::default(), predicted: Side::default(), crossing: Crossing::default() }
     }
 
-    /// The sums over all sentences.
-    pub fn all(&self) -> &Totals {
-        &self.all
+    /// The length of a sentence: punctuation counts, traces do not.
+    pub(super) fn length(&self, gold: Parsed<'_>) -> usize {
+        let tags = (0..gold.sentence.len()).map(|i| tag(gold, TokenIdx::new(i)));
+        let counts = |tag: &&Str| !self.rules.delete_for_length.contains(*tag);
+        if gold.tree.is_none() { 0 } else { tags.filter(counts).count() }
     }
 
-    /// The sums over the sentences up to the cut-off length.
-    pub fn up_to_cutoff(&self) -> &Totals {
-        &self.up_to_cutoff
-    }
-
-    /// The constituents of the last sentence that count: of the gold tree, of the predicted tree. Empty if the
-    /// sentence was not valid.
-    pub fn last_nodes(&self) -> (&[ScoredNode], &[ScoredNode]) {
-        (&self.gold.scored, &self.predicted.scored)
-    }
-
-    /// Scores one sentence and adds it to the sums.
-    pub fn add(&mut self, gold: Parsed<'_>, predicted: Parsed<'_>) -> SentenceScore {
-        let score = self.score(gold, predicted);
-        self.count(&score);
-        score
-    }
-
-    /// Adds a sentence whose prediction could not be read: an error.
-    pub fn add_unreadable(&mut self, gold: Parsed<'_>) -> SentenceScore {
-        self.gold.clear();
-        self.predicted.clear();
-        let status = Status::Error(Mismatch::Unreadable);
-        let score = SentenceScore { status, length: self.rules.length(gold), ..SentenceScore::default() };
-        self.count(&score);
-        score
-    }
-
-    fn count(&mut self, score: &SentenceScore) {
-        self.all.add(score);
-        if score.length <= self.rules.cutoff_len {
-            self.up_to_cutoff.add(score);
-        }
-    }
-
-    fn score(&mut self, gold: Parsed<'_>, predicted: Parsed<'_>) -> SentenceScore {
-        let rules = &self.rules;
-        let mut score = SentenceScore { length: rules.length(gold), ..SentenceScore::default() };
-        self.gold.read_words(gold, rules);
-        self.predicted.read_words(predicted, rules);
+    pub(super) fn score(
+        &mut self,
+        gold: Parsed<'_>,
+        predicted: Parsed<'_>,
+        nodes: &mut ScoredNodes,
+    ) -> Result<SentenceScore, Status> {
+        self.gold.read_words(gold, &self.rules);
+        self.predicted.read_words(predicted, &self.rules);
         if self.predicted.kept.is_empty() {
-            score.status = Status::Skipped;
-            return score;
+            return Err(Status::Skipped);
         }
         self.gold.read_brackets(gold);
         self.predicted.read_brackets(predicted);
@@ -240,25 +184,26 @@ impl BracketScorer {
             self.fix_quotes(gold, predicted);
         }
         if let Some(mismatch) = self.mismatch(gold, predicted) {
-            score.status = Status::Error(mismatch);
-            return score;
+            return Err(Status::Error(mismatch));
         }
-        let rules = &self.rules;
-        self.gold.keep_counting(gold, rules);
-        self.predicted.keep_counting(predicted, rules);
-        score.brackets = Counts {
-            matched: self.match_brackets(gold, predicted),
+        self.gold.keep_counting(gold, &self.rules, &mut nodes.gold);
+        self.predicted.keep_counting(predicted, &self.rules, &mut nodes.predicted);
+        let brackets = Counts {
+            matched: self.match_brackets(gold, predicted, nodes),
             gold: self.gold.brackets.len() as u64,
             predicted: self.predicted.brackets.len() as u64,
         };
         self.crossing.prepare(self.gold.kept.len(), &self.gold.brackets);
-        score.crossing = self.predicted.brackets.iter().filter(|b| self.crossing.crosses(b)).count() as u64;
-        score.words = self.gold.kept.len() as u64;
         let same_tag =
             |(&g, &p): (&TokenIdx, &TokenIdx)| self.rules.eq_label.same(tag(gold, g), tag(predicted, p));
-        score.correct_tags =
-            self.gold.kept.iter().zip(&self.predicted.kept).filter(|&pair| same_tag(pair)).count() as u64;
-        score
+        let pairs = self.gold.kept.iter().zip(&self.predicted.kept);
+        Ok(SentenceScore {
+            brackets,
+            crossing: self.predicted.brackets.iter().filter(|b| self.crossing.crosses(b)).count() as u64,
+            words: self.gold.kept.len() as u64,
+            correct_tags: pairs.filter(|&pair| same_tag(pair)).count() as u64,
+            ..SentenceScore::default()
+        })
     }
 
     fn mismatch(&self, gold: Parsed<'_>, predicted: Parsed<'_>) -> Option<Mismatch> {
@@ -300,7 +245,7 @@ impl BracketScorer {
     }
 
     /// Each gold bracket takes the first free predicted bracket over the same words with the same label.
-    fn match_brackets(&mut self, gold: Parsed<'_>, predicted: Parsed<'_>) -> u64 {
+    fn match_brackets(&self, gold: Parsed<'_>, predicted: Parsed<'_>, nodes: &mut ScoredNodes) -> u64 {
         let (Some(gold), Some(predicted)) = (gold.tree, predicted.tree) else { return 0 };
         let rules = &self.rules;
         let span = |b: &Bracket| (b.start, b.end);
@@ -319,8 +264,8 @@ impl BracketScorer {
             }
             let label = if rules.labeled { label } else { "" };
             if let Some(offset) = free.take(label, &rules.eq_label) {
-                self.predicted.scored[from + offset].is_matched = true;
-                self.gold.scored[i].is_matched = true;
+                nodes.predicted[from + offset].is_matched = true;
+                nodes.gold[i].is_matched = true;
                 matched += 1;
             }
         }
@@ -384,6 +329,7 @@ impl Crossing {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::ConstituentScorer;
     use super::super::testing::{parsed, tree};
     use super::*;
     use crate::sentence::Sentence;
@@ -392,7 +338,7 @@ mod tests {
         "(TOP (S (NP (DT The) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (DT the) (NN mat)))) (. .)))";
 
     fn score(params: &Params, gold: &str, predicted: &str) -> SentenceScore {
-        BracketScorer::new(params).add(parsed(&tree(gold, false)), parsed(&tree(predicted, false)))
+        ConstituentScorer::evalb(params).add(parsed(&tree(gold, false)), parsed(&tree(predicted, false)))
     }
 
     /// Matched, gold, predicted, crossing, words, right tags under the Collins rules.
@@ -502,7 +448,7 @@ mod tests {
             (Sentence::from_tagged([("Yes", "")]), builder.finish().ok())
         };
         let score = |gold: &str, predicted: &str| {
-            let mut scorer = BracketScorer::new(&Params::named("collins").expect("a known name"));
+            let mut scorer = ConstituentScorer::evalb(&Params::named("collins").expect("a known name"));
             scorer.add(parsed(&bare(gold)), parsed(&bare(predicted)))
         };
         let expected = SentenceScore { length: 1, words: 1, correct_tags: 1, ..SentenceScore::default() };
@@ -513,7 +459,7 @@ mod tests {
 
     #[test]
     fn an_unreadable_prediction_is_an_error() {
-        let mut scorer = BracketScorer::new(&Params::named("collins").expect("a known name"));
+        let mut scorer = ConstituentScorer::evalb(&Params::named("collins").expect("a known name"));
         let score = scorer.add_unreadable(parsed(&tree(CAT, false)));
         assert_eq!((score.status, score.length), (Status::Error(Mismatch::Unreadable), 7));
         assert_eq!((scorer.all().errors, scorer.up_to_cutoff().errors, scorer.all().valid()), (1, 1, 0));
@@ -534,7 +480,7 @@ mod tests {
     #[test]
     fn the_cutoff_counts_punctuation_but_not_traces() {
         let mut scorer =
-            BracketScorer::new(&Params { cutoff_len: 3, ..Params::named("collins").expect("known") });
+            ConstituentScorer::evalb(&Params { cutoff_len: 3, ..Params::named("collins").expect("known") });
         for text in [
             "(TOP (S (A a) (B b) (. .)))",
             "(TOP (S (A a) (B b) (. .) (. .)))",
@@ -549,7 +495,7 @@ mod tests {
 
     #[test]
     fn figures_of_nothing() {
-        let mut scorer = BracketScorer::new(&Params::default());
+        let mut scorer = ConstituentScorer::evalb(&Params::default());
         let (gold, predicted) = (tree(CAT, false), tree("", false));
         scorer.add(parsed(&gold), parsed(&predicted));
         let all = scorer.all();

@@ -10,18 +10,16 @@ use std::borrow::Cow;
 use rustc_hash::FxHashSet;
 
 use super::labels::{self, Classes};
-use super::totals::{Counts, Style, Totals};
-use super::{Mismatch, Params, Parsed, ScoredNode, SentenceScore, Status};
+use super::totals::Counts;
+use super::{Mismatch, Params, Parsed, ScoredNode, ScoredNodes, SentenceScore, Status};
 use crate::ids::{NodeId, TokenIdx};
 use crate::sentence::{Sentence, Str};
 use crate::tree::{Child, ConstituentTree};
 
-/// Scores pairs of trees and keeps the sums.
+/// Matches the brackets of two trees.
 #[derive(Clone, Debug)]
-pub struct DiscoScorer {
+pub(super) struct Disco {
     rules: Rules,
-    all: Totals,
-    up_to_cutoff: Totals,
     gold: Side,
     predicted: Side,
 }
@@ -38,7 +36,6 @@ struct Rules {
     labeled: bool,
     disc_only: bool,
     delete_root_preterms: bool,
-    cutoff_len: usize,
 }
 
 /// The words under a constituent that count. Equal sets have equal fingerprints; that different sets have
@@ -100,7 +97,6 @@ struct Side {
     kept: Vec<u32>,
     yields: Vec<Yield>,
     brackets: Vec<Bracket>,
-    scored: Vec<ScoredNode>,
 }
 
 /// A label without its function: `NP-SBJ` and `NP=2` are `NP`, `-NONE-` stays.
@@ -135,7 +131,7 @@ impl Side {
         }
     }
 
-    fn read_brackets(&mut self, tree: &ConstituentTree, rules: &Rules) {
+    fn read_brackets(&mut self, tree: &ConstituentTree, rules: &Rules, nodes: &mut Vec<ScoredNode>) {
         self.yields.clear();
         self.brackets.clear();
         for (id, node) in tree.nodes() {
@@ -158,26 +154,21 @@ impl Side {
                 self.brackets.push(Bracket { words, node: id });
             }
         }
-        let key = |b: &Bracket| (b.words.fingerprint, rules.label(tree, b.node));
-        self.brackets.sort_by(|a, b| key(a).cmp(&key(b)));
-        self.scored.extend(self.brackets.iter().map(|b| ScoredNode { node: b.node, is_matched: false }));
+        self.brackets.sort_by(|a, b| rules.key(tree, a).cmp(&rules.key(tree, b)));
+        nodes.extend(self.brackets.iter().map(|b| ScoredNode { node: b.node, is_matched: false }));
     }
 }
 
 impl Rules {
-    fn length(&self, gold: Parsed<'_>) -> usize {
-        let tags = gold.sentence.tokens.iter().map(|token| cut(&token.tag));
-        tags.filter(|tag| !self.delete_for_length.contains(*tag)).count()
-    }
-
-    fn label<'a>(&'a self, tree: &'a ConstituentTree, node: NodeId) -> &'a str {
-        if self.labeled { self.eq_label.name(cut(&tree.node(node).label)) } else { "" }
+    /// Brackets with the same key count as the same.
+    fn key<'a>(&'a self, tree: &'a ConstituentTree, bracket: &Bracket) -> (u128, &'a str) {
+        let label = || self.eq_label.name(cut(&tree.node(bracket.node).label));
+        (bracket.words.fingerprint, if self.labeled { label() } else { "" })
     }
 }
 
-impl DiscoScorer {
-    /// A scorer with empty sums.
-    pub fn new(params: &Params) -> Self {
+impl Disco {
+    pub(super) fn new(params: &Params) -> Self {
         let eq_label = Classes::new(&params.eq_label);
         let rules = Rules {
             delete_label: labels::set(&params.delete_label, &[]),
@@ -189,91 +180,28 @@ impl DiscoScorer {
             labeled: params.labeled,
             disc_only: params.disc_only,
             delete_root_preterms: params.delete_root_preterms,
-            cutoff_len: params.cutoff_len,
         };
-        let totals = Totals::new(Style::Disco);
-        DiscoScorer {
-            rules,
-            all: totals,
-            up_to_cutoff: totals,
-            gold: Side::default(),
-            predicted: Side::default(),
-        }
+        Disco { rules, gold: Side::default(), predicted: Side::default() }
     }
 
-    /// The sums over all sentences.
-    pub fn all(&self) -> &Totals {
-        &self.all
+    pub(super) fn length(&self, gold: Parsed<'_>) -> usize {
+        let tags = gold.sentence.tokens.iter().map(|token| cut(&token.tag));
+        tags.filter(|tag| !self.rules.delete_for_length.contains(*tag)).count()
     }
 
-    /// The sums over the sentences up to the cut-off length.
-    pub fn up_to_cutoff(&self) -> &Totals {
-        &self.up_to_cutoff
-    }
-
-    /// The constituents of the last sentence that count: of the gold tree, of the predicted tree. Empty if the
-    /// sentence was not valid.
-    pub fn last_nodes(&self) -> (&[ScoredNode], &[ScoredNode]) {
-        (&self.gold.scored, &self.predicted.scored)
-    }
-
-    /// Scores one sentence and adds it to the sums. A sentence that does not fit counts as an error.
-    pub fn add(&mut self, gold: Parsed<'_>, predicted: Parsed<'_>) -> SentenceScore {
-        let (score, distinct) = self.score(gold, predicted);
-        self.count(&score, distinct);
-        score
-    }
-
-    /// Adds a sentence whose prediction could not be read: an error.
-    pub fn add_unreadable(&mut self, gold: Parsed<'_>) -> SentenceScore {
-        self.gold.scored.clear();
-        self.predicted.scored.clear();
-        let status = Status::Error(Mismatch::Unreadable);
-        let score = SentenceScore { status, length: self.rules.length(gold), ..SentenceScore::default() };
-        self.count(&score, (0, 0));
-        score
-    }
-
-    fn count(&mut self, score: &SentenceScore, distinct: (u64, u64)) {
-        self.add_to(|scorer| &mut scorer.all, score, distinct);
-        if score.length <= self.rules.cutoff_len {
-            self.add_to(|scorer| &mut scorer.up_to_cutoff, score, distinct);
-        }
-    }
-
-    fn add_to(
+    pub(super) fn score(
         &mut self,
-        totals: impl Fn(&mut Self) -> &mut Totals,
-        score: &SentenceScore,
-        distinct: (u64, u64),
-    ) {
-        let has_none = score.brackets.gold + score.brackets.predicted == 0;
-        let leave_out = self.rules.disc_only && score.status == Status::Valid && has_none;
-        let totals = totals(self);
-        totals.add(score);
-        totals.distinct_gold += distinct.0;
-        totals.distinct_predicted += distinct.1;
-        if leave_out {
-            // Counted as a sentence and as an exact one just now; disco-dop counts neither.
-            totals.sentences -= 1;
-            totals.exact_sentences -= 1;
-        }
-    }
-
-    /// The score, and how many different brackets each side has.
-    fn score(&mut self, gold: Parsed<'_>, predicted: Parsed<'_>) -> (SentenceScore, (u64, u64)) {
-        self.gold.scored.clear();
-        self.predicted.scored.clear();
+        gold: Parsed<'_>,
+        predicted: Parsed<'_>,
+        nodes: &mut ScoredNodes,
+    ) -> Result<SentenceScore, Status> {
         let rules = &self.rules;
-        let mut score = SentenceScore { length: rules.length(gold), ..SentenceScore::default() };
-        let fail = |mut score: SentenceScore, mismatch| {
-            score.status = Status::Error(mismatch);
-            (score, (0, 0))
-        };
+        let mut score = SentenceScore::default();
+        let fail = |mismatch| Err(Status::Error(mismatch));
         let Some(gold_tree) = gold.tree else {
-            return fail(score, Mismatch::Length(0, predicted.sentence.len()));
+            return fail(Mismatch::Length(0, predicted.sentence.len()));
         };
-        let Some(predicted_tree) = predicted.tree else { return fail(score, Mismatch::NoParse) };
+        let Some(predicted_tree) = predicted.tree else { return fail(Mismatch::NoParse) };
         let mut under_root = Vec::new();
         if rules.delete_root_preterms {
             let is_word = |child: &Child| matches!(child, Child::Token(_));
@@ -303,58 +231,56 @@ impl DiscoScorer {
             keeps_tag(cut(&gold_token.tag)) && keeps_word(predicted.sentence, i) && !under_root(i)
         });
         if let Some(i) = unaligned {
-            let word = predicted.sentence.tokens[i].form.to_string();
-            return fail(score, Mismatch::Unaligned(i + 1, word));
+            return fail(Mismatch::Unaligned(i + 1, predicted.sentence.tokens[i].form.to_string()));
         }
         let (g, p) = (&self.gold.kept, &self.predicted.kept);
         if g.len() != p.len() {
-            let mismatch = Mismatch::Length(g.len(), p.len());
-            return fail(score, mismatch);
+            return fail(Mismatch::Length(g.len(), p.len()));
         }
         let tokens = |(&g, &p): (&u32, &u32)| {
             (&gold.sentence.tokens[g as usize], &predicted.sentence.tokens[p as usize])
         };
         for (g, p) in g.iter().zip(p).map(tokens) {
             if rules.eq_word.name(&unescape(&g.form)) != rules.eq_word.name(&unescape(&p.form)) {
-                return fail(score, Mismatch::Words(g.form.to_string(), p.form.to_string()));
+                return fail(Mismatch::Words(g.form.to_string(), p.form.to_string()));
             }
             score.words += 1;
             score.correct_tags += u64::from(cut(&g.tag) == cut(&p.tag));
         }
-        self.gold.read_brackets(gold_tree, rules);
-        self.predicted.read_brackets(predicted_tree, rules);
-        self.match_brackets(gold_tree, predicted_tree, &mut score);
-        let distinct = (self.distinct(&self.gold, gold_tree), self.distinct(&self.predicted, predicted_tree));
-        (score, distinct)
+        self.gold.read_brackets(gold_tree, rules, &mut nodes.gold);
+        self.predicted.read_brackets(predicted_tree, rules, &mut nodes.predicted);
+        self.match_brackets(gold_tree, predicted_tree, nodes, &mut score);
+        score.distinct =
+            [self.distinct(&self.gold, gold_tree), self.distinct(&self.predicted, predicted_tree)];
+        Ok(score)
     }
 
     fn distinct(&self, side: &Side, tree: &ConstituentTree) -> u64 {
-        let key = |b: &Bracket| (b.words.fingerprint, self.rules.label(tree, b.node));
+        let key = |b: &Bracket| self.rules.key(tree, b);
         let repeats = side.brackets.windows(2).filter(|pair| key(&pair[0]) == key(&pair[1])).count();
         (side.brackets.len() - repeats) as u64
     }
 
     /// Walks both sorted lists at once; equal brackets match one to one.
     fn match_brackets(
-        &mut self,
+        &self,
         gold: &ConstituentTree,
         predicted: &ConstituentTree,
+        nodes: &mut ScoredNodes,
         score: &mut SentenceScore,
     ) {
-        let Self { rules, gold: gold_side, predicted: predicted_side, .. } = self;
-        let (g, p) = (&gold_side.brackets, &predicted_side.brackets);
+        let (g, p) = (&self.gold.brackets, &self.predicted.brackets);
         let n_disc = |side: &[Bracket]| side.iter().filter(|b| b.words.is_discontinuous()).count() as u64;
         score.brackets = Counts { matched: 0, gold: g.len() as u64, predicted: p.len() as u64 };
         score.discontinuous = Counts { matched: 0, gold: n_disc(g), predicted: n_disc(p) };
         let (mut i, mut j) = (0, 0);
         while i < g.len() && j < p.len() {
-            let gold_key = (g[i].words.fingerprint, rules.label(gold, g[i].node));
-            match gold_key.cmp(&(p[j].words.fingerprint, rules.label(predicted, p[j].node))) {
+            match self.rules.key(gold, &g[i]).cmp(&self.rules.key(predicted, &p[j])) {
                 std::cmp::Ordering::Less => i += 1,
                 std::cmp::Ordering::Greater => j += 1,
                 std::cmp::Ordering::Equal => {
-                    gold_side.scored[i].is_matched = true;
-                    predicted_side.scored[j].is_matched = true;
+                    nodes.gold[i].is_matched = true;
+                    nodes.predicted[j].is_matched = true;
                     score.brackets.matched += 1;
                     score.discontinuous.matched += u64::from(g[i].words.is_discontinuous());
                     i += 1;
@@ -367,13 +293,14 @@ impl DiscoScorer {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ConstituentScorer;
     use super::super::testing::{parsed, tree};
     use super::*;
 
     const GOLD: &str = "(ROOT (S (VP (ADV 0=Da) (VVPP 2=gedacht)) (VMFIN 1=muss) (VAINF 3=werden)) ($. 4=.))";
     const FLAT: &str = "(ROOT (S (ADV 0=Da) (VMFIN 1=muss) (VP (VVPP 2=gedacht) (VAINF 3=werden))) ($. 4=.))";
 
-    fn scorer(extra: &str) -> DiscoScorer {
+    fn scorer(extra: &str) -> ConstituentScorer {
         let mut params = Params::named("proper").expect("a known name");
         let more = Params::parse(extra).expect("valid");
         params.disc_only = more.disc_only;
@@ -381,7 +308,7 @@ mod tests {
         params.delete_root_preterms = more.delete_root_preterms;
         params.eq_label.extend(more.eq_label);
         params.delete_label.extend(more.delete_label);
-        DiscoScorer::new(&params)
+        ConstituentScorer::disco(&params)
     }
 
     /// Matched, gold, predicted; the same of discontinuous brackets; words, right tags.

@@ -6,10 +6,10 @@
 //! `significance`, `plot`.
 
 pub mod attachment;
-pub mod bracket;
+mod bracket;
 pub mod breakdown;
 pub mod conll18;
-pub mod disco;
+mod disco;
 mod labels;
 pub mod pairing;
 pub mod params;
@@ -22,10 +22,8 @@ mod testing;
 mod totals;
 
 pub use attachment::{AttachmentScore, Attachments};
-pub use bracket::BracketScorer;
 pub use breakdown::{Breakdown, By};
 pub use conll18::Conll18;
-pub use disco::DiscoScorer;
 pub use params::Params;
 pub use totals::{Counts, DiscTotals, Style, Tally, Totals};
 
@@ -114,6 +112,8 @@ pub struct SentenceScore {
     pub words: u64,
     /// Words that count and have the gold tag.
     pub correct_tags: u64,
+    /// Different brackets, of the gold tree and of the predicted one (disco-dop only).
+    pub distinct: [u64; 2],
 }
 
 impl SentenceScore {
@@ -133,63 +133,109 @@ pub struct ScoredNode {
     pub is_matched: bool,
 }
 
-/// Either scorer of constituents, behind one face.
+/// Scores pairs of constituent trees and keeps the sums.
 #[derive(Clone, Debug)]
-pub enum ConstituentScorer {
-    /// As EVALB does.
-    Evalb(BracketScorer),
-    /// As disco-dop does.
-    Disco(DiscoScorer),
+pub struct ConstituentScorer {
+    method: Method,
+    cutoff_len: usize,
+    disc_only: bool,
+    all: Totals,
+    up_to_cutoff: Totals,
+    nodes: ScoredNodes,
+}
+
+/// How brackets are matched.
+#[derive(Clone, Debug)]
+enum Method {
+    Evalb(Box<bracket::Evalb>),
+    Disco(Box<disco::Disco>),
+}
+
+/// The constituents of a sentence that count.
+#[derive(Clone, Debug, Default)]
+struct ScoredNodes {
+    gold: Vec<ScoredNode>,
+    predicted: Vec<ScoredNode>,
 }
 
 impl ConstituentScorer {
     /// The scorer these parameters are meant for, or disco-dop's when the trees may be discontinuous.
     pub fn new(params: &Params, discontinuous: bool) -> Self {
-        if discontinuous || params.is_for_disco || params.disc_only {
-            ConstituentScorer::Disco(DiscoScorer::new(params))
-        } else {
-            ConstituentScorer::Evalb(BracketScorer::new(params))
+        match discontinuous || params.is_for_disco || params.disc_only {
+            true => Self::disco(params),
+            false => Self::evalb(params),
         }
     }
 
-    /// Scores one sentence and adds it to the totals.
-    pub fn add(&mut self, gold: Parsed<'_>, predicted: Parsed<'_>) -> SentenceScore {
-        match self {
-            ConstituentScorer::Evalb(scorer) => scorer.add(gold, predicted),
-            ConstituentScorer::Disco(scorer) => scorer.add(gold, predicted),
+    /// Scores as EVALB does.
+    pub fn evalb(params: &Params) -> Self {
+        Self::with_method(params, Method::Evalb(bracket::Evalb::new(params).into()), Style::Evalb)
+    }
+
+    /// Scores as disco-dop does.
+    pub fn disco(params: &Params) -> Self {
+        Self::with_method(params, Method::Disco(disco::Disco::new(params).into()), Style::Disco)
+    }
+
+    fn with_method(params: &Params, method: Method, style: Style) -> Self {
+        ConstituentScorer {
+            method,
+            cutoff_len: params.cutoff_len,
+            disc_only: params.disc_only && style == Style::Disco,
+            all: Totals::new(style),
+            up_to_cutoff: Totals::new(style),
+            nodes: ScoredNodes::default(),
         }
+    }
+
+    /// Scores one sentence and adds it to the sums. A sentence that does not fit counts as an error.
+    pub fn add(&mut self, gold: Parsed<'_>, predicted: Parsed<'_>) -> SentenceScore {
+        self.count(gold, Some(predicted))
     }
 
     /// Adds a sentence whose prediction could not be read: an error.
     pub fn add_unreadable(&mut self, gold: Parsed<'_>) -> SentenceScore {
-        match self {
-            ConstituentScorer::Evalb(scorer) => scorer.add_unreadable(gold),
-            ConstituentScorer::Disco(scorer) => scorer.add_unreadable(gold),
+        self.count(gold, None)
+    }
+
+    fn count(&mut self, gold: Parsed<'_>, predicted: Option<Parsed<'_>>) -> SentenceScore {
+        let nodes = &mut self.nodes;
+        nodes.gold.clear();
+        nodes.predicted.clear();
+        let length = match &self.method {
+            Method::Evalb(evalb) => evalb.length(gold),
+            Method::Disco(disco) => disco.length(gold),
+        };
+        let scored = match (&mut self.method, predicted) {
+            (_, None) => Err(Status::Error(Mismatch::Unreadable)),
+            (Method::Evalb(evalb), Some(predicted)) => evalb.score(gold, predicted, nodes),
+            (Method::Disco(disco), Some(predicted)) => disco.score(gold, predicted, nodes),
+        };
+        let score = scored.unwrap_or_else(|status| SentenceScore { status, ..SentenceScore::default() });
+        let score = SentenceScore { length, ..score };
+        // disco-dop counts no sentence in which there is nothing to count.
+        let has_none = score.brackets.gold + score.brackets.predicted == 0;
+        let leaves_out = self.disc_only && score.status == Status::Valid && has_none;
+        self.all.add(&score, leaves_out);
+        if length <= self.cutoff_len {
+            self.up_to_cutoff.add(&score, leaves_out);
         }
+        score
     }
 
     /// The sums over all sentences.
     pub fn all(&self) -> &Totals {
-        match self {
-            ConstituentScorer::Evalb(scorer) => scorer.all(),
-            ConstituentScorer::Disco(scorer) => scorer.all(),
-        }
+        &self.all
     }
 
     /// The sums over the sentences up to the cut-off length.
     pub fn up_to_cutoff(&self) -> &Totals {
-        match self {
-            ConstituentScorer::Evalb(scorer) => scorer.up_to_cutoff(),
-            ConstituentScorer::Disco(scorer) => scorer.up_to_cutoff(),
-        }
+        &self.up_to_cutoff
     }
 
     /// The constituents of the last sentence that count: of the gold tree, of the predicted tree. Empty if the
     /// sentence was not valid.
     pub fn last_nodes(&self) -> (&[ScoredNode], &[ScoredNode]) {
-        match self {
-            ConstituentScorer::Evalb(scorer) => scorer.last_nodes(),
-            ConstituentScorer::Disco(scorer) => scorer.last_nodes(),
-        }
+        (&self.nodes.gold, &self.nodes.predicted)
     }
 }

@@ -8,7 +8,7 @@ use super::attachment::{AttachmentScore, Attachments};
 use super::breakdown::Breakdown;
 use super::conll18::Conll18;
 use super::totals::{Tally, Totals};
-use super::{ConstituentScorer, SentenceScore, Status};
+use super::{ConstituentScorer, SentenceScore, Status, Style};
 
 /// A figure to two decimals, rounded as it is printed; `null` if undefined.
 pub fn figure_json(value: Option<f64>) -> Value {
@@ -64,12 +64,12 @@ pub fn constituents_json(scorer: &ConstituentScorer, cutoff: usize) -> Value {
             "exact": figure_json(disc.exact()),
         },
         "cutoff": cutoff,
-        "scorer": match scorer {
-            ConstituentScorer::Evalb(_) => "evalb",
-            ConstituentScorer::Disco(_) => "disco-dop",
+        "scorer": match all.style {
+            Style::Evalb => "evalb",
+            Style::Disco => "disco-dop",
         },
     });
-    if matches!(scorer, ConstituentScorer::Disco(_)) {
+    if all.style == Style::Disco {
         value["distinct"] = json!({ "gold": all.distinct_gold, "predicted": all.distinct_predicted });
     }
     value
@@ -209,22 +209,21 @@ pub fn constituents_text(scorer: &ConstituentScorer, cutoff: usize) -> String {
     add("precision", &figure(Totals::precision));
     add("F1", &figure(Totals::f1));
     add("exact match", &figure(Totals::exact));
-    match scorer {
-        ConstituentScorer::Evalb(_) => {
+    match scorer.all().style {
+        Style::Evalb => {
             add("average crossing", &figure(Totals::average_crossing));
             add("no crossing", &figure(Totals::no_crossing));
             add("two or fewer crossing", &figure(Totals::two_or_less_crossing));
             add("tag accuracy", &figure(Totals::tag_accuracy));
         }
-        ConstituentScorer::Disco(_) => {
+        Style::Disco => {
             add("tag accuracy", &figure(Totals::tag_accuracy));
-            let disc = |of: fn(&Totals) -> Option<f64>| move |totals: &Totals| figure_text(of(totals));
             add("discontinuous in gold", &|t| t.discontinuous.brackets.gold.to_string());
             add("  predicted", &|t| t.discontinuous.brackets.predicted.to_string());
-            add("  recall", &disc(|t| t.discontinuous.brackets.recall()));
-            add("  precision", &disc(|t| t.discontinuous.brackets.precision()));
-            add("  F1", &disc(|t| t.discontinuous.brackets.f1()));
-            add("  exact match", &disc(|t| t.discontinuous.exact()));
+            add("  recall", &figure(|t| t.discontinuous.brackets.recall()));
+            add("  precision", &figure(|t| t.discontinuous.brackets.precision()));
+            add("  F1", &figure(|t| t.discontinuous.brackets.f1()));
+            add("  exact match", &figure(|t| t.discontinuous.exact()));
         }
     }
     table(&rows)

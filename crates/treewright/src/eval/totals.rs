@@ -155,16 +155,18 @@ impl Totals {
         Totals { style, ..Totals::default() }
     }
 
-    /// Adds one sentence as EVALB and disco-dop do.
-    pub(super) fn add(&mut self, score: &SentenceScore) {
-        self.sentences += 1;
+    /// Adds one sentence as EVALB and disco-dop do; one that is left out adds its words only.
+    pub(super) fn add(&mut self, score: &SentenceScore, leaves_out: bool) {
+        self.sentences += u64::from(!leaves_out);
         self.longest = self.longest.max(score.length);
         match score.status {
             Status::Error(_) => self.errors += 1,
             Status::Skipped => self.skipped += 1,
             Status::Valid => {
                 self.brackets.add(score.brackets);
-                self.exact_sentences += u64::from(score.is_exact());
+                self.exact_sentences += u64::from(score.is_exact() && !leaves_out);
+                self.distinct_gold += score.distinct[0];
+                self.distinct_predicted += score.distinct[1];
                 self.crossing += score.crossing;
                 self.no_crossing += u64::from(score.crossing == 0);
                 self.two_or_less += u64::from(score.crossing <= 2);

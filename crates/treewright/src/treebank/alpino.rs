@@ -10,12 +10,11 @@
 //!   file the file's name without directory and ending. `<comment>` texts become comments. The text of `<sentence>`
 //!   is not kept: it is the words.
 
-use std::io::Read;
-
 use rustc_hash::FxHashMap;
 
-use super::xml::{At, Part, XmlSource};
-use super::{Entry, ReadOptions, Reader};
+use super::lines::At;
+use super::xml::{Part, XmlFormat, XmlReader, XmlSource};
+use super::{Entry, ReadOptions, Source};
 use crate::error::{Code, Result};
 use crate::ids::TokenIdx;
 use crate::sentence::{Sentence, Str, Token};
@@ -38,111 +37,75 @@ enum Kind {
 }
 
 /// Reads Alpino XML.
-pub struct AlpinoReader<R: Read> {
-    source: XmlSource<R>,
+pub(super) fn reader<'a>(source: Source<'a>, options: &ReadOptions) -> XmlReader<'a, Alpino> {
+    let name = options.file.rsplit(['/', '\\']).next().unwrap_or("");
+    let name = name.strip_suffix(".gz").unwrap_or(name);
+    let name = name.strip_suffix(".xml").unwrap_or(name);
+    XmlReader::new(source, options.limit, Alpino { file_id: Str::from(name) })
+}
+
+pub(super) struct Alpino {
     /// The name for a first sentence that has none.
     file_id: Str,
-    n_sentences: usize,
 }
 
-impl<R: Read> AlpinoReader<R> {
-    /// A reader of the text in `source`.
-    pub fn new(source: R, options: &ReadOptions) -> Self {
-        let name = options.file.rsplit(['/', '\\']).next().unwrap_or("");
-        let name = name.strip_suffix(".gz").unwrap_or(name);
-        let name = name.strip_suffix(".xml").unwrap_or(name);
-        let source = XmlSource::new(source, options.limit);
-        AlpinoReader { source, file_id: Str::from(name), n_sentences: 0 }
+impl XmlFormat for Alpino {
+    type Parts = Parsed;
+    const ELEMENT: &'static str = "alpino_ds";
+    const NESTED: &'static str = "<alpino_ds> inside another; expected </alpino_ds>";
+
+    fn start(&self, source: &XmlSource<'_>, number: usize) -> Parsed {
+        let id = source.attribute("id").cloned().unwrap_or_default();
+        Parsed { id, is_first: number == 1, ..Parsed::default() }
     }
 
-    fn next_entry(&mut self) -> Result<Option<Entry>> {
-        let start = loop {
-            match self.source.next()? {
-                None => return Ok(None),
-                Some((Part::Start("alpino_ds"), at)) => break at,
-                Some(_) => {}
+    fn n_words(parsed: &Parsed) -> usize {
+        parsed.words.len()
+    }
+
+    fn add(parsed: &mut Parsed, part: Part, source: &XmlSource<'_>, at: At) -> Result<()> {
+        match (part, source.name()) {
+            (Part::Start, "node") => return parsed.open(source, at),
+            (Part::Start, "sentence") => {
+                if let (true, Some(id)) = (parsed.id.is_empty(), source.attribute("sentid")) {
+                    parsed.id = id.clone();
+                }
             }
-        };
-        self.n_sentences += 1;
-        self.source.start_sentence();
-        let mut parsed =
-            Parsed { id: self.source.attribute("id").cloned().unwrap_or_default(), ..Parsed::default() };
-        let mut comment: Option<String> = None;
-        let mut error = None;
-        loop {
-            if error.is_none()
-                && let Err(too_large) = self.source.check_size(start, parsed.words.len())
-            {
-                error = Some(too_large);
-                comment = None;
+            (Part::Start, "comment") => parsed.comment = Some(String::new()),
+            (Part::Text, _) => {
+                if let Some(comment) = &mut parsed.comment {
+                    comment.push_str(source.text());
+                }
             }
-            let part = match self.source.next() {
-                Ok(part) => part,
-                // The first error says more than what came of it.
-                Err(later) => return Err(error.unwrap_or(later)),
-            };
-            match part {
-                None => return Err(start.error(Code::Truncated, "the file ends inside the sentence")),
-                // After an error the rest of the sentence is skipped.
-                Some((Part::Start("node"), at)) if error.is_none() => {
-                    error = parsed.open(&self.source, at).err();
+            (Part::End, "comment") => {
+                if let Some(text) = parsed.comment.take() {
+                    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                    parsed.comments.push(Str::from(format!("# {line}")));
                 }
-                Some((Part::Start("sentence"), _)) => {
-                    if let (true, Some(id)) = (parsed.id.is_empty(), self.source.attribute("sentid")) {
-                        parsed.id = id.clone();
-                    }
-                }
-                Some((Part::Start("alpino_ds"), at)) => {
-                    let message = "<alpino_ds> inside another; expected </alpino_ds>";
-                    error = error.or(Some(at.error(Code::BadXml, message)));
-                }
-                Some((Part::Start("comment"), _)) if error.is_none() => comment = Some(String::new()),
-                Some((Part::Text(text), _)) => {
-                    if let Some(comment) = &mut comment {
-                        comment.push_str(text);
-                    }
-                }
-                Some((Part::End("comment"), _)) => {
-                    if let Some(text) = comment.take() {
-                        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-                        parsed.comments.push(Str::from(format!("# {line}")));
-                    }
-                }
-                Some((Part::End("node"), _)) => drop(parsed.open.pop()),
-                Some((Part::End("alpino_ds"), _)) => break,
-                Some(_) => {}
             }
+            (Part::End, "node") => drop(parsed.open.pop()),
+            _ => {}
         }
-        if parsed.id.is_empty() && self.n_sentences == 1 {
+        Ok(())
+    }
+
+    fn entry(&self, mut parsed: Parsed, start: At) -> Result<Entry> {
+        if parsed.id.is_empty() && parsed.is_first {
             parsed.id = self.file_id.clone();
         }
-        match error {
-            Some(error) => Err(error),
-            None => parsed.entry(start).map(Some),
-        }
-    }
-}
-
-impl<R: Read> Iterator for AlpinoReader<R> {
-    type Item = Result<Entry>;
-
-    fn next(&mut self) -> Option<Result<Entry>> {
-        let result = self.next_entry().transpose()?;
-        Some(result.map_err(|error| error.in_sentence(self.n_sentences)))
-    }
-}
-
-impl<R: Read> Reader for AlpinoReader<R> {
-    fn line(&self) -> usize {
-        self.source.line()
+        parsed.entry(start)
     }
 }
 
 /// One sentence as its elements give it.
 #[derive(Default)]
-struct Parsed {
+pub(super) struct Parsed {
     id: Str,
+    /// Is it the first sentence of its file?
+    is_first: bool,
     comments: Vec<Str>,
+    /// The text of the `<comment>` that is open.
+    comment: Option<String>,
     elements: Vec<Element>,
     /// The open elements.
     open: Vec<usize>,
@@ -151,7 +114,7 @@ struct Parsed {
 }
 
 impl Parsed {
-    fn open<R: Read>(&mut self, source: &XmlSource<R>, at: At) -> Result<()> {
+    fn open(&mut self, source: &XmlSource<'_>, at: At) -> Result<()> {
         let parent = self.open.last().copied();
         let element = self.elements.len();
         self.open.push(element);

@@ -18,17 +18,16 @@
 //! about a tree ([`super::ParseInfo`]), such as `# score = 12.5`: lines before the tree. The reader takes any line
 //! between trees that starts with `#` for a comment of the tree after it.
 
-use std::io::{Read, Write};
-
 use super::bracket_scan::{BracketReader, LeafStyle};
 use super::parse_info::is_parse_comment;
-use super::{Entry, ReadOptions, Reader, Writer};
+use super::write::{Layout, push_number, unwritable};
+use super::{Entry, ReadOptions, Source};
 use crate::error::{Code, Error, Result};
 use crate::ids::{NodeId, TokenIdx};
 use crate::tree::{Child, ConstituentTree, Tree};
 
 /// Leaves are words, in order.
-struct InOrder;
+pub(super) struct InOrder;
 
 impl LeafStyle for InOrder {
     const EXPECTED: &'static str = "(TAG word)";
@@ -40,96 +39,49 @@ impl LeafStyle for InOrder {
 }
 
 /// Reads Penn brackets.
-pub struct PennReader<R>(BracketReader<R, InOrder>);
-
-impl<R: Read> PennReader<R> {
-    /// A reader of the text in `source`.
-    pub fn new(source: R, options: &ReadOptions) -> Self {
-        PennReader(BracketReader::new(source, options, options.literal_tags))
-    }
+pub(super) fn reader<'a>(source: Source<'a>, options: &ReadOptions) -> BracketReader<Source<'a>, InOrder> {
+    BracketReader::new(source, options, options.literal_tags)
 }
 
-impl<R: Read> Iterator for PennReader<R> {
-    type Item = Result<Entry>;
-
-    fn next(&mut self) -> Option<Result<Entry>> {
-        self.0.next()
-    }
+/// Writes a tree a line, with or without the positions of the words.
+pub(super) struct Brackets {
+    pub(super) with_index: bool,
 }
 
-impl<R: Read> Reader for PennReader<R> {
-    fn line(&self) -> usize {
-        self.0.line()
-    }
-}
-
-/// Writes Penn brackets, one tree a line.
-pub struct PennWriter<W> {
-    out: W,
-    text: BracketText,
-}
-
-impl<W: Write> PennWriter<W> {
-    /// A writer to `out`, which should be buffered.
-    pub fn new(out: W) -> Self {
-        PennWriter { out, text: BracketText::default() }
-    }
-}
-
-impl<W: Write> Writer for PennWriter<W> {
-    fn write(&mut self, entry: &Entry) -> Result<()> {
-        let text = self.text.line(entry, false)?;
-        Ok(self.out.write_all(text)?)
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        Ok(self.out.flush()?)
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        self.flush()
-    }
-}
-
-/// Turns entries into lines of brackets, with or without the positions of the words.
-#[derive(Default)]
-pub(super) struct BracketText {
-    line: Vec<u8>,
-    n_sentences: usize,
-}
-
-impl BracketText {
-    /// The line for one entry, with its end, after lines for what a parser says about it.
-    pub(super) fn line(&mut self, entry: &Entry, with_index: bool) -> Result<&[u8]> {
-        self.n_sentences += 1;
-        self.line.clear();
+impl Layout for Brackets {
+    fn entry(&mut self, entry: &Entry, _: usize, out: &mut Vec<u8>) -> Result<()> {
+        let mut line = Line { out, with_index: self.with_index };
+        // What a parser says about the tree stands on lines before it.
         for comment in entry.sentence.comments.iter().filter(|comment| is_parse_comment(comment)) {
-            self.line.extend_from_slice(comment.as_bytes());
-            self.line.push(b'\n');
+            line.out.extend_from_slice(comment.as_bytes());
+            line.out.push(b'\n');
         }
+        let wrong = |message: &str| Err(Error::new(Code::WrongTreeKind, message));
         match &entry.tree {
-            Some(Tree::Constituent(tree)) => self.tree(entry, tree, with_index),
-            None if entry.sentence.is_empty() => {
-                self.line.extend_from_slice(b"(())");
-                Ok(())
-            }
+            Some(Tree::Constituent(tree)) => line.tree(entry, tree)?,
+            None if entry.sentence.is_empty() => line.out.extend_from_slice(b"(())"),
             Some(Tree::Dependency(_)) => {
-                Err(refusal(Code::WrongTreeKind, "brackets cannot hold a dependency tree; use conllu"))
+                return wrong("brackets cannot hold a dependency tree; use conllu");
             }
-            None => {
-                Err(refusal(Code::WrongTreeKind, "a sentence without a tree cannot be written as brackets"))
-            }
+            None => return wrong("a sentence without a tree cannot be written as brackets"),
         }
-        .map_err(|error| error.in_sentence(self.n_sentences))?;
-        self.line.push(b'\n');
-        Ok(&self.line)
+        line.out.push(b'\n');
+        Ok(())
     }
+}
 
-    fn tree(&mut self, entry: &Entry, tree: &ConstituentTree, with_index: bool) -> Result<()> {
+/// A line of brackets that is being written.
+struct Line<'a> {
+    out: &'a mut Vec<u8>,
+    with_index: bool,
+}
+
+impl Line<'_> {
+    fn tree(&mut self, entry: &Entry, tree: &ConstituentTree) -> Result<()> {
         if tree.n_tokens() != entry.sentence.len() {
             let message =
                 format!("the tree has {} words but the sentence {}", tree.n_tokens(), entry.sentence.len());
-            return Err(refusal(Code::WrongTreeKind, message));
+            return Err(Error::new(Code::WrongTreeKind, message));
         }
         let mut path = Vec::new();
         let mut next_token = 0;
@@ -137,21 +89,21 @@ impl BracketText {
         while let Some(children) = path.last_mut() {
             match children.next() {
                 None => {
-                    self.line.push(b')');
+                    self.out.push(b')');
                     path.pop();
                 }
                 Some(Child::Node(node)) => {
-                    self.line.push(b' ');
+                    self.out.push(b' ');
                     self.open(tree, *node, &mut path)?;
                 }
                 Some(&Child::Token(token)) => {
-                    if !with_index && token.index() != next_token {
+                    if !self.with_index && token.index() != next_token {
                         let message =
                             "Penn brackets cannot hold a discontinuous tree; use discbracket or export";
-                        return Err(refusal(Code::WrongTreeKind, message));
+                        return Err(Error::new(Code::WrongTreeKind, message));
                     }
                     next_token += 1;
-                    self.leaf(entry, token, with_index)?;
+                    self.leaf(entry, token)?;
                 }
             }
         }
@@ -165,32 +117,32 @@ impl BracketText {
         node: NodeId,
         path: &mut Vec<std::slice::Iter<'a, Child>>,
     ) -> Result<()> {
-        self.line.push(b'(');
+        self.out.push(b'(');
         self.text(&tree.node(node).label, "label")?;
         path.push(tree.children(node).iter());
         Ok(())
     }
 
     #[inline]
-    fn leaf(&mut self, entry: &Entry, token: TokenIdx, with_index: bool) -> Result<()> {
+    fn leaf(&mut self, entry: &Entry, token: TokenIdx) -> Result<()> {
         let word = entry.sentence.token(token);
         if word.tag == NO_TAG {
             let message =
                 format!("the tag of word {} is `--`, which means no tag in brackets", token.index() + 1);
-            return Err(refusal(Code::Unwritable, message));
+            return Err(unwritable(message));
         }
-        self.line.extend_from_slice(b" (");
+        self.out.extend_from_slice(b" (");
         self.text(if word.tag.is_empty() { NO_TAG } else { &word.tag }, "tag")?;
-        self.line.push(b' ');
-        if with_index {
-            push_number(&mut self.line, token.index());
-            self.line.push(b'=');
+        self.out.push(b' ');
+        if self.with_index {
+            push_number(self.out, token.index());
+            self.out.push(b'=');
         } else if word.form.is_empty() {
             let message = format!("word {} is empty, which Penn brackets cannot hold", token.index() + 1);
-            return Err(refusal(Code::Unwritable, message));
+            return Err(unwritable(message));
         }
         self.text(&word.form, "word")?;
-        self.line.push(b')');
+        self.out.push(b')');
         Ok(())
     }
 
@@ -200,7 +152,7 @@ impl BracketText {
         if text.bytes().any(|byte| IS_SPECIAL[byte as usize]) {
             return self.special_text(text, what);
         }
-        self.line.extend_from_slice(text.as_bytes());
+        self.out.extend_from_slice(text.as_bytes());
         Ok(())
     }
 
@@ -208,14 +160,14 @@ impl BracketText {
     fn special_text(&mut self, text: &str, what: &str) -> Result<()> {
         for byte in text.bytes() {
             match byte {
-                b'(' => self.line.extend_from_slice(b"-LRB-"),
-                b')' => self.line.extend_from_slice(b"-RRB-"),
+                b'(' => self.out.extend_from_slice(b"-LRB-"),
+                b')' => self.out.extend_from_slice(b"-RRB-"),
                 byte if IS_SPECIAL[byte as usize] => {
                     let message =
                         format!("the {what} {text:?} contains white space, which brackets cannot hold");
-                    return Err(refusal(Code::Unwritable, message));
+                    return Err(unwritable(message));
                 }
-                byte => self.line.push(byte),
+                byte => self.out.push(byte),
             }
         }
         Ok(())
@@ -235,27 +187,6 @@ pub(super) const IS_SPECIAL: [bool; 256] = {
     }
     special
 };
-
-/// Writes a number in decimal digits; `write!` is several times slower.
-#[inline]
-pub(super) fn push_number(out: &mut Vec<u8>, mut number: usize) {
-    let mut digits = [0u8; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
-}
-
-/// An entry that cannot be written has no place in a file.
-pub(super) fn refusal(code: Code, message: impl Into<String>) -> Error {
-    Error::new(code, message)
-}
 
 #[cfg(test)]
 mod tests;

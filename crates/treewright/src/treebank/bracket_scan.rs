@@ -146,32 +146,6 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
         }
     }
 
-    /// The line that will be looked at next.
-    pub(super) fn line(&self) -> usize {
-        self.known.later(&self.text, self.at).line
-    }
-
-    pub(super) fn next(&mut self) -> Option<Result<Entry>> {
-        let result = self.next_tree().transpose()?;
-        if let Err(error) = &result {
-            self.line_starts_tree = true;
-            if !self.open.is_empty() {
-                // Nobody knows how many brackets were on a line that could not be read.
-                let is_known = !matches!(error.code, Code::InvalidUtf8 | Code::NulByte | Code::TooLarge);
-                self.damaged_depth = if is_known { self.open.len() } else { usize::MAX / 2 };
-            }
-        }
-        self.open.clear();
-        self.tree.clear();
-        self.comments.clear();
-        self.n_comment_bytes = 0;
-        self.resume = None;
-        if result.is_err() {
-            self.known = self.known.later(&self.text, self.at);
-        }
-        Some(result)
-    }
-
     /// Reads one more line after the text at hand; `false` at the end of the file.
     fn read_line(&mut self) -> Result<bool> {
         self.lines.start_sentence();
@@ -479,6 +453,31 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
 
     fn skip_while(&mut self, skip: impl Fn(u8) -> bool) {
         self.at += self.text.as_bytes()[self.at..].iter().take_while(|&&byte| skip(byte)).count();
+    }
+}
+
+impl<R: Read, S: LeafStyle> Iterator for BracketReader<R, S> {
+    type Item = Result<Entry>;
+
+    fn next(&mut self) -> Option<Result<Entry>> {
+        let result = self.next_tree().transpose()?;
+        if let Err(error) = &result {
+            self.line_starts_tree = true;
+            if !self.open.is_empty() {
+                // Nobody knows how many brackets were on a line that could not be read.
+                let is_known = !matches!(error.code, Code::InvalidUtf8 | Code::NulByte | Code::TooLarge);
+                self.damaged_depth = if is_known { self.open.len() } else { usize::MAX / 2 };
+            }
+        }
+        self.open.clear();
+        self.tree.clear();
+        self.comments.clear();
+        self.n_comment_bytes = 0;
+        self.resume = None;
+        if result.is_err() {
+            self.known = self.known.later(&self.text, self.at);
+        }
+        Some(result)
     }
 }
 

@@ -6,16 +6,14 @@
 
 mod write;
 
-pub use write::ConlluWriter;
-
-use std::io::Read;
+pub(super) use write::ConlluLayout;
 
 use crate::error::{Code, Error, Result};
 use crate::ids::TokenIdx;
 use crate::sentence::{EmptyNode, Multiword, Sentence, Str, Token};
 use crate::tree::{Arc, DependencyTree, Tree};
-use crate::treebank::lines::{Limit, Lines, column, is_blank};
-use crate::treebank::{Entry, ReadOptions, Reader};
+use crate::treebank::lines::{Lines, column, is_blank};
+use crate::treebank::{Entry, Format, ReadOptions, Source};
 
 const N_COLUMNS: usize = 10;
 const COLUMN_NAMES: [&str; N_COLUMNS] =
@@ -23,18 +21,10 @@ const COLUMN_NAMES: [&str; N_COLUMNS] =
 const HEAD: usize = 6;
 const DEPREL: usize = 7;
 
-/// Which of the two formats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Dialect {
-    Conllu,
-    Conllx,
-}
-
-/// Reads CoNLL-U or CoNLL-X.
-#[derive(Debug)]
-pub struct ConlluReader<R> {
-    lines: Lines<R>,
-    dialect: Dialect,
+/// Reads CoNLL-U, or CoNLL-X: no ranges, no empty nodes, any number of roots.
+pub(super) struct ConlluReader<'a> {
+    lines: Lines<Source<'a>>,
+    is_conllu: bool,
     many_roots: bool,
     n_sentences: usize,
     block: Block,
@@ -42,20 +32,17 @@ pub struct ConlluReader<R> {
     pending: Option<Error>,
 }
 
-impl<R: Read> ConlluReader<R> {
-    /// A reader of CoNLL-U.
-    pub fn new(source: R, options: &ReadOptions) -> Self {
-        Self::with_dialect(source, Dialect::Conllu, options.many_roots, options.limit)
-    }
-
-    /// A reader of CoNLL-X: no ranges, no empty nodes, any number of roots.
-    pub fn conllx(source: R, options: &ReadOptions) -> Self {
-        Self::with_dialect(source, Dialect::Conllx, true, options.limit)
-    }
-
-    fn with_dialect(source: R, dialect: Dialect, many_roots: bool, limit: Limit) -> Self {
-        let lines = Lines::new(source, limit);
-        ConlluReader { lines, dialect, many_roots, n_sentences: 0, block: Block::default(), pending: None }
+impl<'a> ConlluReader<'a> {
+    pub(super) fn new(source: Source<'a>, format: Format, options: &ReadOptions) -> Self {
+        let is_conllu = format == Format::Conllu;
+        ConlluReader {
+            lines: Lines::new(source, options.limit),
+            is_conllu,
+            many_roots: options.many_roots || !is_conllu,
+            n_sentences: 0,
+            block: Block::default(),
+            pending: None,
+        }
     }
 
     /// Reads up to the blank line. On an error, `Ended` tells whether that line has been passed.
@@ -71,7 +58,7 @@ impl<R: Read> ConlluReader<R> {
             };
             match line.as_bytes().first() {
                 Some(b'#') => block.comment(line, number),
-                Some(b'0'..=b'9') => block.row(line, number, self.dialect),
+                Some(b'0'..=b'9') => block.row(line, number, self.is_conllu),
                 _ if is_blank(line.as_bytes()) => {
                     if block.is_untouched() {
                         self.lines.start_sentence();
@@ -93,7 +80,7 @@ impl<R: Read> ConlluReader<R> {
 /// Has the blank line after the sentence been read?
 struct Ended(bool);
 
-impl<R: Read> Iterator for ConlluReader<R> {
+impl Iterator for ConlluReader<'_> {
     type Item = Result<Entry>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -114,12 +101,6 @@ impl<R: Read> Iterator for ConlluReader<R> {
                 Some(Err(error.in_sentence(self.n_sentences)))
             }
         }
-    }
-}
-
-impl<R: Read> Reader for ConlluReader<R> {
-    fn line(&self) -> usize {
-        self.lines.number() + 1
     }
 }
 
@@ -180,7 +161,7 @@ impl Block {
     }
 
     /// A line of ten columns.
-    fn row(&mut self, line: &str, number: usize, dialect: Dialect) -> Result<()> {
+    fn row(&mut self, line: &str, number: usize, is_conllu: bool) -> Result<()> {
         let fields = split(line, number)?;
         if self.first_line == 0 {
             self.first_line = number;
@@ -188,12 +169,8 @@ impl Block {
         let expected = self.sentence.len() + 1;
         match parse_id(fields[0]) {
             Some(Id::Word(id)) if id == expected => self.word(line, number, &fields),
-            Some(Id::Range(first, last)) if dialect == Dialect::Conllu => {
-                self.range(number, first, last, &fields)
-            }
-            Some(Id::Empty(after, index)) if dialect == Dialect::Conllu => {
-                self.empty_node(number, after, index, &fields)
-            }
+            Some(Id::Range(first, last)) if is_conllu => self.range(number, first, last, &fields),
+            Some(Id::Empty(after, index)) if is_conllu => self.empty_node(number, after, index, &fields),
             Some(Id::Word(id)) if (1..expected).contains(&id) => {
                 let message = format!("word {id} stands here twice; expected word {expected}");
                 Err(Error::at(Code::DuplicateId, number, 1, message))

@@ -4,15 +4,11 @@
 //! rules are those of Penn brackets (see `bracket.rs`): `(TAG 0=word)` is a word with its tag, `(-- 0=word)` and
 //! `0=word` have none, escaped brackets stay as written. Only the first `=` counts, so a word may contain others, or be empty.
 
-use std::io::{Read, Write};
-
-use super::bracket::BracketText;
 use super::bracket_scan::{BracketReader, LeafStyle};
-use super::{Entry, ReadOptions, Reader, Writer};
-use crate::error::Result;
+use super::{ReadOptions, Source};
 
 /// Leaves are `position=word`.
-struct Indexed;
+pub(super) struct Indexed;
 
 impl LeafStyle for Indexed {
     const EXPECTED: &'static str = "(TAG index=word), where the index is a number from 0";
@@ -33,53 +29,6 @@ impl LeafStyle for Indexed {
 }
 
 /// Reads discbracket.
-pub struct DiscbracketReader<R>(BracketReader<R, Indexed>);
-
-impl<R: Read> DiscbracketReader<R> {
-    /// A reader of the text in `source`.
-    pub fn new(source: R, options: &ReadOptions) -> Self {
-        DiscbracketReader(BracketReader::new(source, options, false))
-    }
-}
-
-impl<R: Read> Iterator for DiscbracketReader<R> {
-    type Item = Result<Entry>;
-
-    fn next(&mut self) -> Option<Result<Entry>> {
-        self.0.next()
-    }
-}
-
-impl<R: Read> Reader for DiscbracketReader<R> {
-    fn line(&self) -> usize {
-        self.0.line()
-    }
-}
-
-/// Writes discbracket, one tree a line.
-pub struct DiscbracketWriter<W> {
-    out: W,
-    text: BracketText,
-}
-
-impl<W: Write> DiscbracketWriter<W> {
-    /// A writer to `out`, which should be buffered.
-    pub fn new(out: W) -> Self {
-        DiscbracketWriter { out, text: BracketText::default() }
-    }
-}
-
-impl<W: Write> Writer for DiscbracketWriter<W> {
-    fn write(&mut self, entry: &Entry) -> Result<()> {
-        let text = self.text.line(entry, true)?;
-        Ok(self.out.write_all(text)?)
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        Ok(self.out.flush()?)
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        self.flush()
-    }
+pub(super) fn reader<'a>(source: Source<'a>, options: &ReadOptions) -> BracketReader<Source<'a>, Indexed> {
+    BracketReader::new(source, options, false)
 }

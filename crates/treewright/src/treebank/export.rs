@@ -22,18 +22,16 @@
 
 mod write;
 
-use std::io::Read;
-
 use rustc_hash::FxHashMap;
 
-use super::lines::{Lines, column, is_blank};
-use super::{Entry, ReadOptions, Reader};
+use super::lines::{At, Lines, column, is_blank};
+use super::{Entry, ReadOptions, Source};
 use crate::error::{Code, Error, Result};
 use crate::ids::{NodeId, TokenIdx};
 use crate::sentence::{Sentence, Str, Token};
 use crate::tree::{Child, TreeBuilder, TreeError};
 
-pub use write::ExportWriter;
+pub(super) use write::ExportLayout;
 
 /// The number of the first constituent.
 const FIRST_NODE: usize = 500;
@@ -42,13 +40,6 @@ const ROOT_LABEL: &str = "TOP";
 const ROOT_MARK: &str = "root=";
 /// What separates columns. Other white space, such as a no-break space, may stand in words.
 const SPACES: [char; 3] = [' ', '\t', '\r'];
-
-/// Where something stands in the file.
-#[derive(Clone, Copy, Default)]
-struct At {
-    line: usize,
-    column: usize,
-}
 
 /// A reference to a parent: its number, and where it was written.
 #[derive(Clone, Copy)]
@@ -76,8 +67,8 @@ struct NodeLine {
 }
 
 /// Reads export.
-pub struct ExportReader<R> {
-    lines: Lines<R>,
+pub(super) struct ExportReader<'a> {
+    lines: Lines<Source<'a>>,
     root_label: Str,
     no_parse: bool,
     /// The version that a `#FORMAT` line gave.
@@ -91,9 +82,8 @@ pub struct ExportReader<R> {
     drops_comments: bool,
 }
 
-impl<R: Read> ExportReader<R> {
-    /// A reader of the text in `source`.
-    pub fn new(source: R, options: &ReadOptions) -> Self {
+impl<'a> ExportReader<'a> {
+    pub(super) fn new(source: Source<'a>, options: &ReadOptions) -> Self {
         ExportReader {
             lines: Lines::new(source, options.limit),
             root_label: options.root_label.clone().unwrap_or_else(|| Str::from(ROOT_LABEL)),
@@ -215,7 +205,7 @@ impl<R: Read> ExportReader<R> {
     }
 }
 
-impl<R: Read> Iterator for ExportReader<R> {
+impl Iterator for ExportReader<'_> {
     type Item = Result<Entry>;
 
     fn next(&mut self) -> Option<Result<Entry>> {
@@ -231,12 +221,6 @@ impl<R: Read> Iterator for ExportReader<R> {
             }
             error
         }))
-    }
-}
-
-impl<R: Read> Reader for ExportReader<R> {
-    fn line(&self) -> usize {
-        self.lines.number() + 1
     }
 }
 
@@ -298,9 +282,8 @@ impl Lined {
         let parent_ref = |text: &str| match text.parse() {
             Ok(number) => Ok(ParentRef { number, at: place(text) }),
             Err(_) => {
-                let At { line, column } = place(text);
                 let message = format!("the parent is {text:?}; expected a number");
-                Err(Error::at(Code::BadParent, line, column, message))
+                Err(place(text).error(Code::BadParent, message))
             }
         };
         let parent = parent_ref(parent)?;
@@ -356,7 +339,7 @@ impl Lined {
         for (i, node) in self.nodes.iter().enumerate() {
             if ids.insert(node.number, NodeId::new(i)).is_some() {
                 let message = format!("constituent #{} for the second time; expected each once", node.number);
-                return Err(Error::at(Code::DuplicateId, node.at.line, node.at.column, message));
+                return Err(node.at.error(Code::DuplicateId, message));
             }
         }
         let mut builder = TreeBuilder::with_tokens(self.sentence.len());
@@ -370,7 +353,7 @@ impl Lined {
             number => ids.get(&number).copied().ok_or_else(|| {
                 let message =
                     format!("the parent {number} is not in the sentence; expected 0 or a constituent of it");
-                Error::at(Code::BadParent, parent.at.line, parent.at.column, message)
+                parent.at.error(Code::BadParent, message)
             }),
         };
         for (i, (&parent, edge)) in self.parents.iter().zip(&self.edges).enumerate() {
@@ -430,14 +413,13 @@ impl Lined {
         for _ in 0..=self.nodes.len() {
             number = numbers.get(&number).copied().unwrap_or(0);
         }
-        let At { line, column } = node.at;
         if number == 0 {
             let message = format!("constituent #{} has no words; expected at least one", node.number);
-            return Error::at(Code::EmptyConstituent, line, column, message);
+            return node.at.error(Code::EmptyConstituent, message);
         }
         let message = format!("constituent #{number} is its own ancestor; expected a tree");
         let at = self.nodes.iter().find(|node| node.number == number).map_or(node.at, |node| node.at);
-        Error::at(Code::Cycle, at.line, at.column, message)
+        at.error(Code::Cycle, message)
     }
 }
 

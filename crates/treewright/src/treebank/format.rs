@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::lines::BYTE_ORDER_MARK;
 use crate::error::{Code, Error};
 
 macro_rules! formats {
@@ -104,7 +105,7 @@ impl Format {
     /// The format that the first bytes of a text show. Text and tokens are never recognised: anything could be
     /// text.
     pub fn detect(bytes: &[u8]) -> Option<Format> {
-        let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start();
+        let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes).trim_ascii_start();
         let contains = |word: &[u8]| memchr::memmem::find(bytes, word).is_some();
         match bytes.first()? {
             b'<' if contains(b"<alpino_ds") => Some(Format::Alpino),

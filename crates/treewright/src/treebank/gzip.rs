@@ -1,16 +1,11 @@
-//! Transparent gzip: recognised by its first bytes when reading, asked for when writing.
+//! Transparent gzip: recognised by its first bytes.
 
-use std::cell::RefCell;
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
-use std::rc::Rc;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
-use flate2::Compression;
 use flate2::bufread::GzDecoder;
-use flate2::write::GzEncoder;
 
 use crate::error::{Code, Error, Result};
 use crate::treebank::encoding::{Decoded, Encoding};
-use crate::treebank::{Entry, Writer};
 
 /// How much of a text `Plain` shows before it is read.
 const PEEK: usize = 1 << 14;
@@ -148,55 +143,5 @@ impl<R: BufRead> Read for Gunzip<R> {
             }
             _ => error,
         })
-    }
-}
-
-/// An encoder that the format's writer writes to and that can be ended when that writer is done.
-pub(super) struct Shared<W: Write>(Rc<RefCell<GzEncoder<W>>>);
-
-impl<W: Write> Write for Shared<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().write(bytes)
-    }
-
-    // Flushing a compressor costs compression, and the trailer comes later anyway.
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// A compressing sink, and the other end of it.
-pub(super) fn zip<W: Write>(sink: W) -> (Shared<W>, Shared<W>) {
-    let encoder = Rc::new(RefCell::new(GzEncoder::new(sink, Compression::default())));
-    (Shared(Rc::clone(&encoder)), Shared(encoder))
-}
-
-/// A writer whose output is compressed: writes the gzip trailer at the end.
-pub(super) struct GzipWriter<'a, W: Write> {
-    inner: Box<dyn Writer + 'a>,
-    end: Shared<W>,
-}
-
-impl<'a, W: Write> GzipWriter<'a, W> {
-    pub fn new(inner: Box<dyn Writer + 'a>, end: Shared<W>) -> Self {
-        GzipWriter { inner, end }
-    }
-}
-
-impl<W: Write> Writer for GzipWriter<'_, W> {
-    fn write(&mut self, entry: &Entry) -> Result<()> {
-        self.inner.write(entry)
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        self.inner.flush()
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        self.inner.finish()?;
-        let mut encoder = self.end.0.borrow_mut();
-        encoder.try_finish()?;
-        encoder.get_mut().flush()?;
-        Ok(())
     }
 }

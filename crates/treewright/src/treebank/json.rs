@@ -3,8 +3,6 @@
 //! Words count from 1 and 0 is the root, as in CoNLL-U; constituents count from 0, in the order of `nodes`, and
 //! every word and constituent names its parent. `docs/formats.md` describes the fields.
 
-use std::io::{Read, Write};
-
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Error, Result};
@@ -12,8 +10,9 @@ use crate::ids::{NodeId, TokenIdx};
 use crate::sentence::{EmptyNode, Multiword, Sentence, Str, Token};
 use crate::tree::plain::{Constituents, Dependency, Leaf, Node, Secondary, Text, is_absent, text};
 use crate::tree::{Arc, Child, ConstituentTree, DependencyTree, Tree, TreeBuilder, TreeError};
-use crate::treebank::lines::{Limit, Lines, column, is_blank};
-use crate::treebank::{Entry, ParseInfo, ReadOptions, Reader, Writer};
+use crate::treebank::lines::{Limit, LineReader, column};
+use crate::treebank::write::Layout;
+use crate::treebank::{Entry, ParseInfo, ReadOptions, Source};
 
 // An unknown field is an error: to drop it would be a silent loss.
 #[derive(Serialize, Deserialize)]
@@ -80,43 +79,12 @@ struct Empty<'a> {
 }
 
 /// Reads one object per line; blank lines are skipped.
-#[derive(Debug)]
-pub struct JsonReader<R> {
-    lines: Lines<R>,
-    limit: Limit,
-    n_sentences: usize,
-}
-
-impl<R: Read> JsonReader<R> {
-    /// A reader of JSON lines.
-    pub fn new(source: R, options: &ReadOptions) -> Self {
-        JsonReader { lines: Lines::new(source, options.limit), limit: options.limit, n_sentences: 0 }
-    }
-}
-
-impl<R: Read> Iterator for JsonReader<R> {
-    type Item = Result<Entry>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let number = self.lines.number() + 1;
-            self.lines.start_sentence();
-            let line = match self.lines.next_line()? {
-                Ok(line) if is_blank(line.as_bytes()) => continue,
-                line => line,
-            };
-            self.n_sentences += 1;
-            let limit = self.limit;
-            let entry = line.and_then(|line| parse(line, number, limit));
-            return Some(entry.map_err(|error| error.in_sentence(self.n_sentences)));
-        }
-    }
-}
-
-impl<R: Read> Reader for JsonReader<R> {
-    fn line(&self) -> usize {
-        self.lines.number() + 1
-    }
+pub(super) fn reader<'a>(
+    source: Source<'a>,
+    options: &ReadOptions,
+) -> impl Iterator<Item = Result<Entry>> + Send + use<'a> {
+    let limit = options.limit;
+    LineReader::new(source, limit, move |line: &str, number| parse(line, number, limit).map(Some))
 }
 
 fn parse(line: &str, number: usize, limit: Limit) -> Result<Entry> {
@@ -363,38 +331,14 @@ impl Constituents<'_> {
 }
 
 /// Writes one object per line.
-#[derive(Debug)]
-pub struct JsonWriter<W> {
-    sink: W,
-    n_sentences: usize,
-    buffer: Vec<u8>,
-}
+pub(super) struct JsonLayout;
 
-impl<W: Write> JsonWriter<W> {
-    /// A writer of JSON lines.
-    pub fn new(sink: W) -> Self {
-        JsonWriter { sink, n_sentences: 0, buffer: Vec::new() }
-    }
-}
-
-impl<W: Write> Writer for JsonWriter<W> {
-    fn write(&mut self, entry: &Entry) -> Result<()> {
-        self.n_sentences += 1;
-        self.buffer.clear();
-        let object = Object::from_entry(entry).map_err(|error| error.in_sentence(self.n_sentences))?;
-        serde_json::to_writer(&mut self.buffer, &object)
+impl Layout for JsonLayout {
+    fn entry(&mut self, entry: &Entry, _: usize, out: &mut Vec<u8>) -> Result<()> {
+        serde_json::to_writer(&mut *out, &Object::from_entry(entry)?)
             .expect("strings and numbers can be written to memory");
-        self.buffer.push(b'\n');
-        self.sink.write_all(&self.buffer)?;
+        out.push(b'\n');
         Ok(())
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        Ok(self.sink.flush()?)
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        self.flush()
     }
 }
 

@@ -8,9 +8,25 @@
 use std::io::{ErrorKind, Read};
 use std::ops::Range;
 
+use super::Entry;
 use crate::error::{Code, Error, Result};
 
 const CHUNK: usize = 1 << 16;
+
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// Where something stands in a file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct At {
+    pub(super) line: usize,
+    pub(super) column: usize,
+}
+
+impl At {
+    pub(super) fn error(self, code: Code, message: impl Into<String>) -> Error {
+        Error::at(code, self.line, self.column, message)
+    }
+}
 
 /// How large one sentence may be: this many bytes of input, and one line, word or constituent for every
 /// [`Limit::ITEM`] of these bytes, because each takes memory however short it is.
@@ -229,7 +245,7 @@ impl<R: Read> Lines<R> {
         self.start = next;
         self.scanned = next;
         self.number += 1;
-        if self.number == 1 && self.buffer[line.clone()].starts_with(b"\xEF\xBB\xBF") {
+        if self.number == 1 && self.buffer[line.clone()].starts_with(BYTE_ORDER_MARK) {
             line.start += 3;
         }
         if self.buffer[line.clone()].ends_with(b"\r") {
@@ -312,6 +328,37 @@ fn bad_bytes(line: &[u8], number: usize) -> Error {
         )
     };
     Error::at(Code::InvalidUtf8, number, valid.chars().count() + 1, message)
+}
+
+/// Reads a format with a sentence on each line. Blank lines are skipped, and so is a line of which `parse`, which also
+/// gets its number, makes nothing.
+pub(super) struct LineReader<R, P> {
+    lines: Lines<R>,
+    parse: P,
+}
+
+impl<R: Read, P: FnMut(&str, usize) -> Result<Option<Entry>>> LineReader<R, P> {
+    pub(super) fn new(source: R, limit: Limit, parse: P) -> Self {
+        LineReader { lines: Lines::new(source, limit), parse }
+    }
+}
+
+impl<R: Read, P: FnMut(&str, usize) -> Result<Option<Entry>>> Iterator for LineReader<R, P> {
+    type Item = Result<Entry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let number = self.lines.number() + 1;
+            self.lines.start_sentence();
+            let entry = match self.lines.next_line()? {
+                Ok(line) if is_blank(line.as_bytes()) => continue,
+                line => line.and_then(|line| (self.parse)(line, number)),
+            };
+            if let Some(item) = entry.transpose() {
+                return Some(item);
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -38,57 +38,34 @@ mod portions;
 #[cfg(test)]
 mod random;
 mod sniff;
+#[cfg(test)]
+mod testing;
 mod tigerxml;
 mod tokens;
+mod write;
 mod xml;
 
-use std::io::{BufWriter, Read, Write};
+use std::io::{Read, Write};
 
-pub use alpino::AlpinoReader;
-pub use bracket::{PennReader, PennWriter};
-pub use conllu::{ConlluReader, ConlluWriter};
-pub use discbracket::{DiscbracketReader, DiscbracketWriter};
 pub use encoding::Encoding;
-pub use export::{ExportReader, ExportWriter};
 pub use format::Format;
-pub use json::{JsonReader, JsonWriter};
 pub use lines::Limit;
 pub use parse_info::ParseInfo;
 pub use portions::{Portion, Portions};
-pub use tigerxml::{TigerReader, TigerWriter};
-pub use tokens::{TokensReader, TokensWriter, tokenize};
+pub use tokens::tokenize;
+pub use write::Writer;
 
 use crate::error::{Code, Error, Result};
 use crate::sentence::Str;
 pub use crate::tree::Entry;
 use sniff::{Sniffed, sniff};
 
-/// A streaming reader. After an error it goes on with the next sentence; after an I/O error it ends.
-pub trait Reader: Iterator<Item = Result<Entry>> {
-    /// The line that will be read next, from 1.
-    fn line(&self) -> usize;
-}
+/// The sentences of a treebank, read one at a time. After an error it goes on with the next sentence; after an I/O
+/// error it ends.
+pub type Reader<'a> = Box<dyn Iterator<Item = Result<Entry>> + Send + 'a>;
 
-/// A streaming writer.
-pub trait Writer {
-    /// Writes one sentence.
-    ///
-    /// # Errors
-    /// When the format cannot hold this entry, or the output fails.
-    fn write(&mut self, entry: &Entry) -> Result<()>;
-
-    /// Flushes, so that a reader at the other end sees what was written; what is being compressed has to wait.
-    ///
-    /// # Errors
-    /// When the output fails.
-    fn flush(&mut self) -> Result<()>;
-
-    /// Writes what the format needs at its end and flushes. To be called once.
-    ///
-    /// # Errors
-    /// When the output fails.
-    fn finish(&mut self) -> Result<()>;
-}
+/// Bytes to be read. The readers take this one type, so that they are compiled once, here, with all optimisations.
+type Source<'a> = Box<dyn Read + Send + 'a>;
 
 /// How to read.
 #[derive(Clone, Debug, Default)]
@@ -139,7 +116,7 @@ pub struct Opened<'a> {
     /// Was the input compressed?
     pub gzip: bool,
     /// The sentences.
-    pub reader: Box<dyn Reader + Send + 'a>,
+    pub reader: Reader<'a>,
 }
 
 /// An input whose format is known, before it is read.
@@ -195,69 +172,47 @@ pub fn open<'a>(source: impl Read + Send + 'a, options: &ReadOptions) -> Result<
 }
 
 /// Reads text in a known format, uncompressed.
-pub fn reader<'a>(
-    format: Format,
-    source: impl Read + Send + 'a,
-    options: &ReadOptions,
-) -> Box<dyn Reader + Send + 'a> {
-    let inner = plain_reader(format, Box::new(source), options);
-    Box::new(Numbered { inner, file: options.file.clone(), n_sentences: 0 })
+pub fn reader<'a>(format: Format, source: impl Read + Send + 'a, options: &ReadOptions) -> Reader<'a> {
+    let mut numbered = numbered_reader(format, Box::new(source), options);
+    let mut is_empty = true;
+    Box::new(std::iter::from_fn(move || {
+        let item = numbered.next().or_else(|| is_empty.then(|| Err(numbered.in_file(empty_input()))));
+        is_empty = false;
+        item
+    }))
 }
 
-/// The source has one type, so that the readers are compiled once, here, with all optimisations.
-fn plain_reader<'a>(
-    format: Format,
-    source: Box<dyn Read + Send + 'a>,
-    options: &ReadOptions,
-) -> Box<dyn Reader + Send + 'a> {
-    match format {
-        Format::Conllu => Box::new(ConlluReader::new(source, options)),
-        Format::Conllx => Box::new(ConlluReader::conllx(source, options)),
-        Format::Ptb => Box::new(PennReader::new(source, options)),
-        Format::Discbracket => Box::new(DiscbracketReader::new(source, options)),
-        Format::Export => Box::new(ExportReader::new(source, options)),
-        Format::Tigerxml => Box::new(TigerReader::new(source, options)),
-        Format::Alpino => Box::new(AlpinoReader::new(source, options)),
-        Format::Json => Box::new(JsonReader::new(source, options)),
-        Format::Text => Box::new(TokensReader::text(source, options)),
-        Format::Tokens => Box::new(TokensReader::new(source, options)),
-    }
+/// The same, but an input without a sentence is no error.
+fn numbered_reader<'a>(format: Format, source: Source<'a>, options: &ReadOptions) -> Numbered<'a> {
+    let inner: Reader<'a> = match format {
+        Format::Conllu | Format::Conllx => Box::new(conllu::ConlluReader::new(source, format, options)),
+        Format::Ptb => Box::new(bracket::reader(source, options)),
+        Format::Discbracket => Box::new(discbracket::reader(source, options)),
+        Format::Export => Box::new(export::ExportReader::new(source, options)),
+        Format::Tigerxml => Box::new(tigerxml::reader(source, options)),
+        Format::Alpino => Box::new(alpino::reader(source, options)),
+        Format::Json => Box::new(json::reader(source, options)),
+        Format::Text | Format::Tokens => Box::new(tokens::reader(source, format, options)),
+    };
+    Numbered { inner, file: options.file.clone(), n_sentences: 0 }
 }
 
 /// Writes a format. Small writes are gathered; `finish` flushes, so call it.
 ///
 /// # Errors
 /// When the format can be read only.
-pub fn writer<'a>(
-    format: Format,
-    sink: impl Write + 'a,
-    options: &WriteOptions,
-) -> Result<Box<dyn Writer + 'a>> {
-    if options.gzip {
-        let (sink, end) = gzip::zip(sink);
-        return Ok(Box::new(gzip::GzipWriter::new(plain_writer(format, Box::new(sink), options)?, end)));
-    }
-    plain_writer(format, Box::new(sink), options)
-}
-
-fn plain_writer<'a>(
-    format: Format,
-    sink: Box<dyn Write + 'a>,
-    options: &WriteOptions,
-) -> Result<Box<dyn Writer + 'a>> {
-    let sink = BufWriter::with_capacity(1 << 16, sink);
-    match format {
-        Format::Conllu => Ok(Box::new(ConlluWriter::new(sink))),
-        Format::Conllx => Ok(Box::new(ConlluWriter::conllx(sink))),
-        Format::Ptb => Ok(Box::new(PennWriter::new(sink))),
-        Format::Discbracket => Ok(Box::new(DiscbracketWriter::new(sink))),
-        Format::Export => Ok(Box::new(ExportWriter::new(sink, options))),
-        Format::Tigerxml => Ok(Box::new(TigerWriter::new(sink))),
-        Format::Json => Ok(Box::new(JsonWriter::new(sink))),
-        Format::Text => Ok(Box::new(TokensWriter::text(sink))),
-        Format::Tokens => Ok(Box::new(TokensWriter::new(sink, options))),
-        Format::Alpino => Err(Error::new(Code::UnknownFormat, "alpino can be read but not written")),
-    }
+pub fn writer<'a>(format: Format, sink: impl Write + 'a, options: &WriteOptions) -> Result<Writer<'a>> {
+    let layout: Box<dyn write::Layout> = match format {
+        Format::Conllu | Format::Conllx => Box::new(conllu::ConlluLayout(format)),
+        Format::Ptb => Box::new(bracket::Brackets { with_index: false }),
+        Format::Discbracket => Box::new(bracket::Brackets { with_index: true }),
+        Format::Export => Box::new(export::ExportLayout::new(options)),
+        Format::Tigerxml => Box::new(tigerxml::TigerLayout),
+        Format::Json => Box::new(json::JsonLayout),
+        Format::Text | Format::Tokens => Box::new(tokens::TokensLayout::new(format, options)),
+        Format::Alpino => return Err(Error::new(Code::UnknownFormat, "alpino can be read but not written")),
+    };
+    Ok(Writer::new(layout, Box::new(sink), options.gzip))
 }
 
 /// Sentences with their trees as text.
@@ -278,36 +233,31 @@ pub fn empty_input() -> Error {
     Error::at(Code::EmptyInput, 1, 1, "the input is empty; expected at least one sentence")
 }
 
-/// Puts the file and the sentence into errors, and makes an input without any sentence one.
+/// Puts the file and, unless the reader knows better, the number of the sentence into errors.
 struct Numbered<'a> {
-    inner: Box<dyn Reader + Send + 'a>,
+    inner: Reader<'a>,
     file: String,
     n_sentences: usize,
+}
+
+impl Numbered<'_> {
+    fn in_file(&self, error: Error) -> Error {
+        error.in_file(&self.file)
+    }
 }
 
 impl Iterator for Numbered<'_> {
     type Item = Result<Entry>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let mut item = match self.inner.next() {
-            None if self.n_sentences == 0 => Err(empty_input()),
-            None => return None,
-            Some(item) => item,
-        };
+        let item = self.inner.next()?;
         self.n_sentences += 1;
-        if let Err(error) = &mut item {
-            error.location.file.clone_from(&self.file);
-            if error.location.sentence == 0 && error.code != Code::EmptyInput {
+        Some(item.map_err(|mut error| {
+            if error.location.sentence == 0 {
                 error.location.sentence = self.n_sentences;
             }
-        }
-        Some(item)
-    }
-}
-
-impl Reader for Numbered<'_> {
-    fn line(&self) -> usize {
-        self.inner.line()
+            self.in_file(error)
+        }))
     }
 }
 

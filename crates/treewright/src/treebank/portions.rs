@@ -3,11 +3,9 @@
 
 use std::io::{ErrorKind, Read};
 
-use super::{Entry, Format, Limit, ReadOptions, plain_reader};
+use super::{Entry, Format, Limit, ReadOptions, numbered_reader};
 use crate::error::{Error, Result};
-use crate::treebank::lines::is_blank;
-
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+use crate::treebank::lines::{BYTE_ORDER_MARK, is_blank};
 
 /// Some whole sentences, not yet read.
 #[derive(Clone, Debug, Default)]
@@ -30,15 +28,14 @@ impl Portion {
         format: Format,
         options: &ReadOptions,
     ) -> impl Iterator<Item = Result<Entry>> + use<'a> {
-        let file = options.file.clone();
         // A reader drops a byte order mark, but only that of the file: before others it gets a blank line.
         let is_marked = self.n_lines_before > 0 && self.text.starts_with(BYTE_ORDER_MARK);
         let before: &[u8] = if is_marked { b"\n" } else { b"" };
         let n_lines_before = self.n_lines_before - before.len();
-        plain_reader(format, Box::new(before.chain(&self.text[..])), options).map(move |item| {
+        numbered_reader(format, Box::new(before.chain(&self.text[..])), options).map(move |item| {
             item.map_err(|mut error| {
                 error.location.line += n_lines_before;
-                error.in_file(&file)
+                error
             })
         })
     }

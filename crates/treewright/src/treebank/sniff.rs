@@ -2,6 +2,7 @@
 
 use super::Format;
 use super::format::UPOS;
+use super::lines::BYTE_ORDER_MARK;
 
 /// What the first bytes of a text tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,10 +20,10 @@ use Sniffed::{Prose, Treebank, Unknown};
 /// Looks at the first bytes of a text; `is_all` if no more can be had. More bytes never change what was found but
 /// [`Sniffed::Unknown`].
 pub(super) fn sniff(bytes: &[u8], is_all: bool) -> Sniffed {
-    if !is_all && (bytes.len() < 3 && b"\xEF\xBB\xBF".starts_with(bytes)) {
+    if !is_all && (bytes.len() < 3 && BYTE_ORDER_MARK.starts_with(bytes)) {
         return Unknown;
     }
-    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start();
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes).trim_ascii_start();
     let found = match bytes.first() {
         None => Unknown,
         Some(b'<') => xml(bytes, is_all),

@@ -10,17 +10,16 @@
 //!   frames are not kept. Comments and multiword tokens have no place and are left out.
 //! - Refused on writing: characters that XML cannot hold, and values that are `--`.
 
-use std::io::{Read, Write};
-
 use rustc_hash::FxHashMap;
 
-use super::bracket::{push_number, refusal};
-use super::xml::{At, Part, XmlSource};
-use super::{Entry, ReadOptions, Reader, Writer};
+use super::lines::At;
+use super::write::{Layout, constituents, push_number, unwritable};
+use super::xml::{Part, XmlFormat, XmlReader, XmlSource};
+use super::{Entry, ReadOptions, Source};
 use crate::error::{Code, Error, Result};
 use crate::ids::{NodeId, TokenIdx};
 use crate::sentence::{Sentence, Str, Token};
-use crate::tree::{Child, ConstituentTree, Tree, TreeBuilder, TreeError};
+use crate::tree::{Child, ConstituentTree, TreeBuilder, TreeError};
 
 const ROOT_LABEL: &str = "VROOT";
 
@@ -34,7 +33,7 @@ struct Edge {
 
 /// One sentence as its elements give it.
 #[derive(Default)]
-struct Graph {
+pub(super) struct Graph {
     sentence: Sentence,
     root: Option<Str>,
     /// The edge label above the root.
@@ -50,80 +49,44 @@ struct Graph {
 }
 
 /// Reads TIGER-XML.
-pub struct TigerReader<R: Read> {
-    source: XmlSource<R>,
+pub(super) fn reader<'a>(source: Source<'a>, options: &ReadOptions) -> XmlReader<'a, Tiger> {
+    let root_label = options.root_label.clone().unwrap_or_else(|| Str::from(ROOT_LABEL));
+    XmlReader::new(source, options.limit, Tiger { root_label, no_parse: options.no_parse })
+}
+
+pub(super) struct Tiger {
     root_label: Str,
     no_parse: bool,
-    n_sentences: usize,
 }
 
-impl<R: Read> TigerReader<R> {
-    /// A reader of the text in `source`.
-    pub fn new(source: R, options: &ReadOptions) -> Self {
-        TigerReader {
-            source: XmlSource::new(source, options.limit),
-            root_label: options.root_label.clone().unwrap_or_else(|| Str::from(ROOT_LABEL)),
-            no_parse: options.no_parse,
-            n_sentences: 0,
-        }
-    }
+impl XmlFormat for Tiger {
+    type Parts = Graph;
+    const ELEMENT: &'static str = "s";
+    const NESTED: &'static str = "a sentence inside another; expected </s>";
 
-    fn next_entry(&mut self) -> Result<Option<Entry>> {
-        let start = loop {
-            match self.source.next()? {
-                None => return Ok(None),
-                Some((Part::Start("s"), at)) => break at,
-                Some(_) => {}
-            }
-        };
-        self.n_sentences += 1;
-        self.source.start_sentence();
+    fn start(&self, source: &XmlSource<'_>, _: usize) -> Graph {
         let mut graph = Graph::default();
-        graph.sentence.id = self.source.attribute("id").cloned().unwrap_or_default();
-        // After an error in the sentence, its other elements are skipped.
-        let mut error = None;
-        loop {
-            if error.is_none() {
-                error = self.source.check_size(start, graph.sentence.len()).err();
+        graph.sentence.id = source.attribute("id").cloned().unwrap_or_default();
+        graph
+    }
+
+    fn n_words(graph: &Graph) -> usize {
+        graph.sentence.len()
+    }
+
+    fn add(graph: &mut Graph, part: Part, source: &XmlSource<'_>, at: At) -> Result<()> {
+        match (part, source.name()) {
+            (Part::Start, name) => graph.element(name, source, at),
+            (Part::End, "t" | "nt") => {
+                graph.current = None;
+                Ok(())
             }
-            let part = match self.source.next() {
-                Ok(part) => part,
-                // The first error says more than what came of it.
-                Err(later) => return Err(error.unwrap_or(later)),
-            };
-            match part {
-                None => return Err(start.error(Code::Truncated, "the file ends inside the sentence")),
-                Some((Part::Start("s"), at)) => {
-                    error.get_or_insert(at.error(Code::BadXml, "a sentence inside another; expected </s>"));
-                }
-                Some((Part::Start(name), at)) if error.is_none() => {
-                    let name = Str::from(name);
-                    error = graph.element(&name, &self.source, at).err();
-                }
-                Some((Part::End("s"), _)) => break,
-                Some((Part::End("t" | "nt"), _)) => graph.current = None,
-                Some(_) => {}
-            }
-        }
-        match error {
-            Some(error) => Err(error),
-            None => graph.entry(&self.root_label, self.no_parse, start).map(Some),
+            _ => Ok(()),
         }
     }
-}
 
-impl<R: Read> Iterator for TigerReader<R> {
-    type Item = Result<Entry>;
-
-    fn next(&mut self) -> Option<Result<Entry>> {
-        let result = self.next_entry().transpose()?;
-        Some(result.map_err(|error| error.in_sentence(self.n_sentences)))
-    }
-}
-
-impl<R: Read> Reader for TigerReader<R> {
-    fn line(&self) -> usize {
-        self.source.line()
+    fn entry(&self, graph: Graph, start: At) -> Result<Entry> {
+        graph.entry(&self.root_label, self.no_parse, start)
     }
 }
 
@@ -134,7 +97,7 @@ fn value(text: Option<&Str>) -> Str {
 
 impl Graph {
     /// Takes in a start tag.
-    fn element<R: Read>(&mut self, name: &str, source: &XmlSource<R>, at: At) -> Result<()> {
+    fn element(&mut self, name: &str, source: &XmlSource<'_>, at: At) -> Result<()> {
         let required = |attribute: &str| {
             source.attribute(attribute).cloned().ok_or_else(|| {
                 at.error(
@@ -312,14 +275,6 @@ impl Graph {
     }
 }
 
-/// Writes TIGER-XML.
-pub struct TigerWriter<W> {
-    out: W,
-    text: Vec<u8>,
-    n_sentences: usize,
-    has_head: bool,
-}
-
 const HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <corpus id="corpus">
 <head>
@@ -336,125 +291,117 @@ const HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <body>
 "#;
 
-impl<W: Write> TigerWriter<W> {
-    /// A writer to `out`, which should be buffered.
-    pub fn new(out: W) -> Self {
-        TigerWriter { out, text: Vec::new(), n_sentences: 0, has_head: false }
-    }
+/// Writes TIGER-XML.
+pub(super) struct TigerLayout;
 
-    fn entry(&mut self, entry: &Entry) -> Result<()> {
-        let number = self.n_sentences;
-        let id = if entry.sentence.id.is_empty() {
-            Str::from(format!("s{number}"))
-        } else {
-            entry.sentence.id.clone()
+impl Layout for TigerLayout {
+    fn entry(&mut self, entry: &Entry, number: usize, out: &mut Vec<u8>) -> Result<()> {
+        let id = match entry.sentence.id.is_empty() {
+            true => Str::from(format!("s{number}")),
+            false => entry.sentence.id.clone(),
         };
-        self.text.extend_from_slice(b"<s");
-        push_attribute(&mut self.text, "id", &id)?;
-        self.text.extend_from_slice(b">\n");
-        match &entry.tree {
-            Some(Tree::Constituent(tree)) if tree.n_tokens() == entry.sentence.len() => {
-                self.graph(&id, &entry.sentence, tree)?;
-            }
-            Some(Tree::Constituent(_)) => {
-                return Err(refusal(Code::WrongTreeKind, "the tree and the sentence differ in length"));
-            }
-            None if entry.sentence.is_empty() => {}
-            _ => return Err(refusal(Code::WrongTreeKind, "TIGER-XML holds constituent trees only")),
+        out.extend_from_slice(b"<s");
+        push_attribute(out, "id", &id)?;
+        out.extend_from_slice(b">\n");
+        if let Some(tree) = constituents(entry, "TIGER-XML")? {
+            push_graph(out, &id, &entry.sentence, tree)?;
         }
-        self.text.extend_from_slice(b"</s>\n");
+        out.extend_from_slice(b"</s>\n");
         Ok(())
     }
 
-    fn graph(&mut self, id: &str, sentence: &Sentence, tree: &ConstituentTree) -> Result<()> {
-        // Constituents count from 500, as they do in the TIGER treebank, unless words take these numbers.
-        let first_node = (sentence.len() + 1).max(500);
-        let name = |child: Child| match child {
-            Child::Token(token) => token.index() + 1,
-            Child::Node(node) => first_node + node.index(),
-        };
-        let out = &mut self.text;
-        let push_id = |out: &mut Vec<u8>, attribute: &str, child: Child| {
-            out.extend_from_slice(format!(" {attribute}=\"").as_bytes());
-            push_escaped(out, id)?;
-            out.push(b'_');
-            push_number(out, name(child));
-            out.push(b'"');
-            Ok::<(), Error>(())
-        };
-        out.extend_from_slice(b"<graph");
-        push_id(out, "root", Child::Node(tree.root()))?;
-        let root_edge = &tree.node(tree.root()).edge;
-        if !root_edge.is_empty() {
-            push_value(out, "label", root_edge)?;
+    fn frame(&self) -> [&'static str; 2] {
+        [HEAD, "</body>\n</corpus>\n"]
+    }
+}
+
+fn push_graph(out: &mut Vec<u8>, id: &str, sentence: &Sentence, tree: &ConstituentTree) -> Result<()> {
+    // Constituents count from 500, as they do in the TIGER treebank, unless words take these numbers.
+    let first_node = (sentence.len() + 1).max(500);
+    let name = |child: Child| match child {
+        Child::Token(token) => token.index() + 1,
+        Child::Node(node) => first_node + node.index(),
+    };
+    let push_id = |out: &mut Vec<u8>, attribute: &str, child: Child| {
+        out.extend_from_slice(format!(" {attribute}=\"").as_bytes());
+        push_escaped(out, id)?;
+        out.push(b'_');
+        push_number(out, name(child));
+        out.push(b'"');
+        Ok::<(), Error>(())
+    };
+    let push_edge = |out: &mut Vec<u8>, element: &str, label: &str, end: Child| {
+        out.extend_from_slice(element.as_bytes());
+        push_value(out, "label", label)?;
+        push_id(out, "idref", end)?;
+        out.extend_from_slice(b"/>\n");
+        Ok::<(), Error>(())
+    };
+    out.extend_from_slice(b"<graph");
+    push_id(out, "root", Child::Node(tree.root()))?;
+    let root_edge = &tree.node(tree.root()).edge;
+    if !root_edge.is_empty() {
+        push_value(out, "label", root_edge)?;
+    }
+    if tree.is_discontinuous() {
+        out.extend_from_slice(b" discontinuous=\"true\"");
+    }
+    out.extend_from_slice(b">\n<terminals>\n");
+    let mut secondary = tree.secondary_edges().iter().peekable();
+    let mut push_secondary = |out: &mut Vec<u8>, child: Child| {
+        while let Some(edge) = secondary.next_if(|edge| edge.child == child) {
+            push_edge(out, "<secedge", &edge.label, Child::Node(edge.parent))?;
         }
-        if tree.is_discontinuous() {
-            out.extend_from_slice(b" discontinuous=\"true\"");
+        Ok::<(), Error>(())
+    };
+    for (i, token) in sentence.tokens.iter().enumerate() {
+        let child = Child::Token(TokenIdx::new(i));
+        out.extend_from_slice(b"<t");
+        push_id(out, "id", child)?;
+        push_attribute(out, "word", &token.form)?;
+        push_value(out, "lemma", &token.lemma)?;
+        push_value(out, "pos", &token.tag)?;
+        push_value(out, "morph", &token.feats)?;
+        for (name, text) in [("xpos", &token.xpos), ("deps", &token.deps), ("misc", &token.misc)] {
+            if !text.is_empty() {
+                push_attribute(out, name, text)?;
+            }
         }
-        out.extend_from_slice(b">\n<terminals>\n");
-        let mut secondary = tree.secondary_edges().iter().peekable();
-        for (i, token) in sentence.tokens.iter().enumerate() {
-            let child = Child::Token(TokenIdx::new(i));
-            out.extend_from_slice(b"<t");
-            push_id(out, "id", child)?;
-            push_attribute(out, "word", &token.form)?;
-            push_value(out, "lemma", &token.lemma)?;
-            push_value(out, "pos", &token.tag)?;
-            push_value(out, "morph", &token.feats)?;
-            for (name, text) in [("xpos", &token.xpos), ("deps", &token.deps), ("misc", &token.misc)] {
-                if !text.is_empty() {
-                    push_attribute(out, name, text)?;
-                }
-            }
-            if secondary.peek().is_none_or(|edge| edge.child != child) {
-                out.extend_from_slice(b"/>\n");
-                continue;
-            }
-            out.extend_from_slice(b">\n");
-            while let Some(edge) = secondary.next_if(|edge| edge.child == child) {
-                out.extend_from_slice(b"<secedge");
-                push_value(out, "label", &edge.label)?;
-                push_id(out, "idref", Child::Node(edge.parent))?;
-                out.extend_from_slice(b"/>\n");
-            }
+        let end = out.len();
+        out.extend_from_slice(b">\n");
+        let before = out.len();
+        push_secondary(out, child)?;
+        if out.len() > before {
             out.extend_from_slice(b"</t>\n");
+        } else {
+            out.truncate(end);
+            out.extend_from_slice(b"/>\n");
         }
-        out.extend_from_slice(b"</terminals>\n<nonterminals>\n");
-        for (id, node) in tree.nodes() {
-            out.extend_from_slice(b"<nt");
-            push_id(out, "id", Child::Node(id))?;
-            push_value(out, "cat", &node.label)?;
-            out.extend_from_slice(b">\n");
-            for &child in tree.children(id) {
-                let label = match child {
-                    Child::Token(token) => tree.token_edge(token),
-                    Child::Node(node) => &tree.node(node).edge,
-                };
-                out.extend_from_slice(b"<edge");
-                push_value(out, "label", label)?;
-                push_id(out, "idref", child)?;
-                out.extend_from_slice(b"/>\n");
-            }
-            while let Some(edge) = secondary.next_if(|edge| edge.child == Child::Node(id)) {
-                out.extend_from_slice(b"<secedge");
-                push_value(out, "label", &edge.label)?;
-                push_id(out, "idref", Child::Node(edge.parent))?;
-                out.extend_from_slice(b"/>\n");
-            }
-            out.extend_from_slice(b"</nt>\n");
-        }
-        out.extend_from_slice(b"</nonterminals>\n</graph>\n");
-        Ok(())
     }
+    out.extend_from_slice(b"</terminals>\n<nonterminals>\n");
+    for (id, node) in tree.nodes() {
+        out.extend_from_slice(b"<nt");
+        push_id(out, "id", Child::Node(id))?;
+        push_value(out, "cat", &node.label)?;
+        out.extend_from_slice(b">\n");
+        for &child in tree.children(id) {
+            let label = match child {
+                Child::Token(token) => tree.token_edge(token),
+                Child::Node(node) => &tree.node(node).edge,
+            };
+            push_edge(out, "<edge", label, child)?;
+        }
+        push_secondary(out, Child::Node(id))?;
+        out.extend_from_slice(b"</nt>\n");
+    }
+    out.extend_from_slice(b"</nonterminals>\n</graph>\n");
+    Ok(())
 }
 
 /// Writes an attribute in which nothing is `--`.
 fn push_value(out: &mut Vec<u8>, name: &str, value: &str) -> Result<()> {
     if value == "--" {
-        return Err(refusal(
-            Code::Unwritable,
-            format!("the {name} is `--`, which means nothing in TIGER-XML"),
-        ));
+        return Err(unwritable(format!("the {name} is `--`, which means nothing in TIGER-XML")));
     }
     push_attribute(out, name, if value.is_empty() { "--" } else { value })
 }
@@ -480,39 +427,12 @@ fn push_escaped(out: &mut Vec<u8>, text: &str) -> Result<()> {
             '\n' => out.extend_from_slice(b"&#10;"),
             '\r' => out.extend_from_slice(b"&#13;"),
             '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => {
-                return Err(refusal(
-                    Code::Unwritable,
-                    format!("{text:?} has a character that XML cannot hold"),
-                ));
+                return Err(unwritable(format!("{text:?} has a character that XML cannot hold")));
             }
             c => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
         }
     }
     Ok(())
-}
-
-impl<W: Write> Writer for TigerWriter<W> {
-    fn write(&mut self, entry: &Entry) -> Result<()> {
-        self.text.clear();
-        self.n_sentences += 1;
-        self.entry(entry).map_err(|error| error.in_sentence(self.n_sentences))?;
-        if !std::mem::replace(&mut self.has_head, true) {
-            self.out.write_all(HEAD.as_bytes())?;
-        }
-        Ok(self.out.write_all(&self.text)?)
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        Ok(self.out.flush()?)
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        if !std::mem::replace(&mut self.has_head, true) {
-            self.out.write_all(HEAD.as_bytes())?;
-        }
-        self.out.write_all(b"</body>\n</corpus>\n")?;
-        Ok(self.out.flush()?)
-    }
 }
 
 #[cfg(test)]

@@ -5,12 +5,11 @@
 //! space was, so that the text can be written again. A full stop is cut only at the end of the line: in the middle
 //! it nearly always belongs to an abbreviation.
 
-use std::io::{Read, Write};
-
 use crate::error::{Code, Error, Result};
 use crate::sentence::{Sentence, Str, Token};
-use crate::treebank::lines::{Limit, Lines, column, is_blank};
-use crate::treebank::{Entry, ReadOptions, Reader, WriteOptions, Writer};
+use crate::treebank::lines::{BYTE_ORDER_MARK, LineReader, column};
+use crate::treebank::write::{Layout, unwritable};
+use crate::treebank::{Entry, Format, ReadOptions, Source, WriteOptions};
 
 const NO_SPACE: &str = "SpaceAfter=No";
 
@@ -22,68 +21,39 @@ enum Kind {
     Text,
 }
 
-/// Reads `tokens` or `text`; blank lines are skipped.
-#[derive(Debug)]
-pub struct TokensReader<R> {
-    lines: Lines<R>,
-    kind: Kind,
-    limit: Limit,
-    n_sentences: usize,
-}
-
-impl<R: Read> TokensReader<R> {
-    /// A reader of tokens; of `word/TAG` if the options say so.
-    pub fn new(source: R, options: &ReadOptions) -> Self {
-        let kind = if options.tagged { Kind::Tagged } else { Kind::Tokens };
-        Self::with_kind(source, kind, options.limit)
-    }
-
-    /// A reader of text.
-    pub fn text(source: R, options: &ReadOptions) -> Self {
-        Self::with_kind(source, Kind::Text, options.limit)
-    }
-
-    fn with_kind(source: R, kind: Kind, limit: Limit) -> Self {
-        TokensReader { lines: Lines::new(source, limit), kind, limit, n_sentences: 0 }
-    }
-}
-
-impl<R: Read> Iterator for TokensReader<R> {
-    type Item = Result<Entry>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let number = self.lines.number() + 1;
-            self.lines.start_sentence();
-            let line = match self.lines.next_line()? {
-                Ok(line) if is_blank(line.as_bytes()) => continue,
-                // Text is cut at any white space, so a line of it has no words.
-                Ok(line) if self.kind == Kind::Text && line.trim().is_empty() => continue,
-                line => line,
-            };
-            self.n_sentences += 1;
-            let (kind, limit) = (self.kind, self.limit);
-            let tokens = line.and_then(|line| match kind {
-                // Only a long line can have too many words.
-                _ if limit.is_exceeded_by_items(line.len())
-                    && limit.is_exceeded_by_items(max_words(line, kind)) =>
-                {
-                    Err(limit.error(number, 1))
-                }
-                Kind::Tokens => Ok(words(line).map(|(_, word)| Token::new(word, "")).collect()),
-                Kind::Tagged => words(line).map(|(at, word)| tagged(word, line, at, number)).collect(),
-                Kind::Text => Ok(tokenize(line)),
-            });
-            let entry = |tokens| Entry { sentence: Sentence { tokens, ..Sentence::default() }, tree: None };
-            return Some(tokens.map(entry).map_err(|error| error.in_sentence(self.n_sentences)));
+impl Kind {
+    fn of(format: Format, tagged: bool) -> Self {
+        match (format, tagged) {
+            (Format::Text, _) => Kind::Text,
+            (_, true) => Kind::Tagged,
+            (_, false) => Kind::Tokens,
         }
     }
 }
 
-impl<R: Read> Reader for TokensReader<R> {
-    fn line(&self) -> usize {
-        self.lines.number() + 1
-    }
+/// Reads `text`, or `tokens`, which are `word/TAG` if the options say so; blank lines are skipped.
+pub(super) fn reader<'a>(
+    source: Source<'a>,
+    format: Format,
+    options: &ReadOptions,
+) -> impl Iterator<Item = Result<Entry>> + Send + use<'a> {
+    let (kind, limit) = (Kind::of(format, options.tagged), options.limit);
+    LineReader::new(source, limit, move |line: &str, number| {
+        // Only a long line can have too many words.
+        if limit.is_exceeded_by_items(line.len()) && limit.is_exceeded_by_items(max_words(line, kind)) {
+            return Err(limit.error(number, 1));
+        }
+        let tokens = match kind {
+            Kind::Tokens => words(line).map(|(_, word)| Token::new(word, "")).collect(),
+            Kind::Tagged => {
+                words(line).map(|(at, word)| tagged(word, line, at, number)).collect::<Result<_>>()?
+            }
+            // Text is cut at any white space, so a line of it has no words.
+            Kind::Text if line.trim().is_empty() => return Ok(None),
+            Kind::Text => tokenize(line),
+        };
+        Ok(Some(Entry { sentence: Sentence { tokens, ..Sentence::default() }, tree: None }))
+    })
 }
 
 /// How many words a line has; of text, how many it can have at most.
@@ -170,107 +140,83 @@ fn is_initials(word: &str) -> bool {
     word.matches('.').count() > 1 && parts.all(|part| part.chars().count() == 1)
 }
 
-/// Writes `tokens` or `text`. Trees, comments and all but the words (and tags) are left out.
-#[derive(Debug)]
-pub struct TokensWriter<W> {
-    sink: W,
+/// Writes `text` (multiword tokens as written, spaces as MISC says) or `tokens`. Trees, comments and all but the words
+/// (and tags) are left out.
+pub(super) struct TokensLayout {
     kind: Kind,
-    n_sentences: usize,
     has_started: bool,
-    buffer: String,
 }
 
-impl<W: Write> TokensWriter<W> {
-    /// A writer of tokens; of `word/TAG` if the options say so.
-    pub fn new(sink: W, options: &WriteOptions) -> Self {
-        let kind = if options.tagged { Kind::Tagged } else { Kind::Tokens };
-        TokensWriter { sink, kind, n_sentences: 0, has_started: false, buffer: String::new() }
+impl TokensLayout {
+    pub(super) fn new(format: Format, options: &WriteOptions) -> Self {
+        TokensLayout { kind: Kind::of(format, options.tagged), has_started: false }
     }
 
-    /// A writer of text: multiword tokens as written, spaces as MISC says.
-    pub fn text(sink: W) -> Self {
-        TokensWriter { sink, kind: Kind::Text, n_sentences: 0, has_started: false, buffer: String::new() }
-    }
-
-    fn tokens(&mut self, sentence: &Sentence) -> Result<()> {
+    fn tokens(&self, sentence: &Sentence, out: &mut Vec<u8>) -> Result<()> {
         for (i, token) in sentence.tokens.iter().enumerate() {
             if i > 0 {
-                self.buffer.push(' ');
+                out.push(b' ');
             }
             let is_whole = |text: &str| !text.is_empty() && !text.contains([' ', '\t', '\n', '\r', '\0']);
             let tag = if token.tag.is_empty() { "_" } else { &token.tag };
             if !is_whole(&token.form) || (self.kind == Kind::Tagged && (!is_whole(tag) || tag.contains('/')))
             {
-                let message =
-                    format!("word {} is {:?}/{:?}, which tokens cannot hold", i + 1, token.form, tag);
-                return Err(Error::new(Code::Unwritable, message));
+                let (number, form) = (i + 1, &token.form);
+                return Err(unwritable(format!(
+                    "word {number} is {form:?}/{tag:?}, which tokens cannot hold"
+                )));
             }
-            self.buffer.push_str(&token.form);
+            out.extend_from_slice(token.form.as_bytes());
             if self.kind == Kind::Tagged {
-                self.buffer.push('/');
-                self.buffer.push_str(tag);
+                out.push(b'/');
+                out.extend_from_slice(tag.as_bytes());
             }
         }
-        Ok(())
-    }
-
-    fn text_line(&mut self, sentence: &Sentence) -> Result<()> {
-        let mut ranges = sentence.multiwords.iter().peekable();
-        let mut covered = 0;
-        for (i, token) in sentence.tokens.iter().enumerate() {
-            if i < covered {
-                continue;
-            }
-            let (form, misc) = match ranges.next_if(|range| range.first.index() == i) {
-                Some(range) => {
-                    covered = range.last.index() + 1;
-                    (&range.columns[0], &range.columns[8])
-                }
-                None => (&token.form, &token.misc),
-            };
-            if form.contains(['\n', '\r', '\0']) {
-                let message = format!("word {} is {form:?}, which text cannot hold", i + 1);
-                return Err(Error::new(Code::Unwritable, message));
-            }
-            self.buffer.push_str(form);
-            if !misc.split('|').any(|part| part == NO_SPACE) {
-                self.buffer.push(' ');
-            }
-        }
-        self.buffer.truncate(self.buffer.trim_end_matches(' ').len());
         Ok(())
     }
 }
 
-impl<W: Write> Writer for TokensWriter<W> {
-    fn write(&mut self, entry: &Entry) -> Result<()> {
-        self.n_sentences += 1;
-        self.buffer.clear();
-        let result = match self.kind {
-            Kind::Text => self.text_line(&entry.sentence),
-            Kind::Tokens | Kind::Tagged => self.tokens(&entry.sentence),
+fn text_line(sentence: &Sentence, out: &mut Vec<u8>) -> Result<()> {
+    let mut ranges = sentence.multiwords.iter().peekable();
+    let mut covered = 0;
+    for (i, token) in sentence.tokens.iter().enumerate() {
+        if i < covered {
+            continue;
+        }
+        let (form, misc) = match ranges.next_if(|range| range.first.index() == i) {
+            Some(range) => {
+                covered = range.last.index() + 1;
+                (&range.columns[0], &range.columns[8])
+            }
+            None => (&token.form, &token.misc),
         };
-        result.map_err(|error| error.in_sentence(self.n_sentences))?;
-        if self.buffer.is_empty() {
-            let message = "a sentence without words, which tokens and text cannot hold";
-            return Err(Error::new(Code::Unwritable, message).in_sentence(self.n_sentences));
+        if form.contains(['\n', '\r', '\0']) {
+            return Err(unwritable(format!("word {} is {form:?}, which text cannot hold", i + 1)));
         }
-        self.buffer.push('\n');
+        out.extend_from_slice(form.as_bytes());
+        if !misc.split('|').any(|part| part == NO_SPACE) {
+            out.push(b' ');
+        }
+    }
+    while out.pop_if(|byte| *byte == b' ').is_some() {}
+    Ok(())
+}
+
+impl Layout for TokensLayout {
+    fn entry(&mut self, entry: &Entry, _: usize, out: &mut Vec<u8>) -> Result<()> {
+        match self.kind {
+            Kind::Text => text_line(&entry.sentence, out)?,
+            Kind::Tokens | Kind::Tagged => self.tokens(&entry.sentence, out)?,
+        }
+        if out.is_empty() {
+            return Err(unwritable("a sentence without words, which tokens and text cannot hold"));
+        }
+        out.push(b'\n');
         // Readers drop a byte order mark at the start of a file: one that is part of a word needs another before it.
-        if !self.has_started && self.buffer.starts_with('\u{feff}') {
-            self.buffer.insert(0, '\u{feff}');
+        if !std::mem::replace(&mut self.has_started, true) && out.starts_with(BYTE_ORDER_MARK) {
+            out.splice(..0, BYTE_ORDER_MARK.iter().copied());
         }
-        self.has_started = true;
-        self.sink.write_all(self.buffer.as_bytes())?;
         Ok(())
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        Ok(self.sink.flush()?)
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        self.flush()
     }
 }
 
@@ -279,20 +225,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::treebank::random;
+    use crate::treebank::{random, testing};
 
     fn read(text: &str, tagged: bool) -> Vec<Result<Entry>> {
-        TokensReader::new(text.as_bytes(), &ReadOptions { tagged, ..ReadOptions::default() }).collect()
+        testing::read(Format::Tokens, text, &ReadOptions { tagged, ..ReadOptions::default() })
     }
 
-    fn write(mut writer: TokensWriter<Vec<u8>>, entry: &Entry) -> Result<String> {
-        writer.write(entry)?;
-        writer.finish()?;
-        Ok(String::from_utf8(writer.sink).expect("only text is written"))
+    fn write(entry: &Entry, tagged: bool) -> Result<String> {
+        let options = WriteOptions { tagged, ..WriteOptions::default() };
+        testing::write(Format::Tokens, std::slice::from_ref(entry), &options)
     }
 
-    fn tokens_writer(tagged: bool) -> TokensWriter<Vec<u8>> {
-        TokensWriter::new(Vec::new(), &WriteOptions { tagged, ..WriteOptions::default() })
+    fn write_text(entry: &Entry) -> Result<String> {
+        testing::write(Format::Text, std::slice::from_ref(entry), &WriteOptions::default())
     }
 
     #[test]
@@ -302,21 +247,18 @@ mod tests {
         let forms =
             |entry: &Entry| entry.sentence.tokens.iter().map(|t| t.form.to_string()).collect::<Vec<_>>();
         assert_eq!(entries.iter().map(forms).collect::<Vec<_>>(), [vec!["a", "b\u{a0}c"], vec!["d"]]);
-        assert_eq!(write(tokens_writer(false), &entries[0]).as_deref(), Ok("a b\u{a0}c\n"));
+        assert_eq!(write(&entries[0], false).as_deref(), Ok("a b\u{a0}c\n"));
     }
 
     #[test]
-    fn tags_stand_behind_the_last_slash() {
+    fn tags_stand_after_the_last_slash() {
         let text = "1/2/CD é/_\nbad\n/X\ny/\nok/X\n";
         let mut entries = read(text, true);
         assert_eq!(
             entries[0].as_ref().expect("valid").sentence,
             Sentence::from_tagged([("1/2", "CD"), ("é", "")])
         );
-        assert_eq!(
-            write(tokens_writer(true), entries[0].as_ref().expect("valid")).as_deref(),
-            Ok("1/2/CD é/_\n")
-        );
+        assert_eq!(write(entries[0].as_ref().expect("valid"), true).as_deref(), Ok("1/2/CD é/_\n"));
         assert!(entries.pop().expect("five lines").is_ok());
         for (i, entry) in entries.into_iter().enumerate().skip(1) {
             let error = entry.expect_err("no word or no tag");
@@ -335,7 +277,7 @@ mod tests {
         let forms: Vec<&str> = tokens.iter().map(|token| token.form.as_str()).collect();
         assert_eq!(forms.join(" "), expected);
         let entry = Entry { sentence: Sentence { tokens, ..Sentence::default() }, tree: None };
-        assert_eq!(write(TokensWriter::text(Vec::new()), &entry), Ok(format!("{text}\n")));
+        assert_eq!(write_text(&entry), Ok(format!("{text}\n")));
     }
 
     #[test]
@@ -347,27 +289,25 @@ mod tests {
         check_tokenized("... ? .", "... ? .");
         check_tokenized("«Ça va?» 3,5 %", "« Ça va ? » 3,5 %");
         check_tokenized("he said \"no.\"", "he said \" no . \"");
-        let blank = TokensReader::text("\u{a0}\n\u{2003}\n".as_bytes(), &ReadOptions::default());
-        assert_eq!(blank.count(), 0);
+        assert!(testing::read(Format::Text, "\u{a0}\n\u{2003}\n", &ReadOptions::default()).is_empty());
     }
 
     #[test]
     fn text_shows_multiwords_and_spaces() {
         let text = "1-2\tdu\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n1\tde\t_\t_\t_\t_\t_\t_\t_\t_\n\
                     2\tle\t_\t_\t_\t_\t_\t_\t_\t_\n3\t!\t_\t_\t_\t_\t_\t_\t_\t_\n\n";
-        let entry = crate::treebank::ConlluReader::new(text.as_bytes(), &ReadOptions::default()).next();
-        let entry = entry.expect("one").expect("valid");
-        assert_eq!(write(TokensWriter::text(Vec::new()), &entry).as_deref(), Ok("du!\n"));
-        assert_eq!(write(tokens_writer(false), &entry).as_deref(), Ok("de le !\n"));
+        let entry = testing::read(Format::Conllu, text, &ReadOptions::default()).remove(0).expect("valid");
+        assert_eq!(write_text(&entry).as_deref(), Ok("du!\n"));
+        assert_eq!(write(&entry, false).as_deref(), Ok("de le !\n"));
     }
 
     #[test]
     fn what_would_not_come_back_is_not_written() {
         for (form, tag) in [("a b", "X"), ("", "X"), ("a", "X/Y"), ("a", "X Y")] {
             let entry = Entry { sentence: Sentence::from_tagged([(form, tag)]), tree: None };
-            assert_eq!(write(tokens_writer(true), &entry).map_err(|e| e.code), Err(Code::Unwritable));
+            assert_eq!(write(&entry, true).map_err(|e| e.code), Err(Code::Unwritable));
         }
-        let error = write(TokensWriter::text(Vec::new()), &Entry::default());
+        let error = write_text(&Entry::default());
         assert_eq!(error.map_err(|e| e.code), Err(Code::Unwritable));
     }
 
@@ -376,7 +316,7 @@ mod tests {
         // Found by fuzzing: the word was the first to be written, and its mark was lost.
         let entry = read("\n\u{feff}.\n", false).remove(0).expect("one word");
         assert_eq!(entry.sentence.tokens[0].form, "\u{feff}.");
-        let text = write(tokens_writer(false), &entry).expect("writable");
+        let text = write(&entry, false).expect("writable");
         assert_eq!(read(&text, false), [Ok(entry)]);
     }
 
@@ -387,7 +327,7 @@ mod tests {
             let words = entry.sentence.tokens.iter();
             let words = words.map(|t| Token::new(clean(&t.form), if tagged { clean(&t.tag) } else { String::new() }));
             let entry = Entry { sentence: Sentence { tokens: words.collect(), ..Sentence::default() }, tree: None };
-            let text = write(tokens_writer(tagged), &entry).expect("writable");
+            let text = write(&entry, tagged).expect("writable");
             prop_assert_eq!(read(&text, tagged), [Ok(entry)]);
         }
 
@@ -398,7 +338,7 @@ mod tests {
             if !tokens.is_empty() {
                 let entry = Entry { sentence: Sentence { tokens, ..Sentence::default() }, tree: None };
                 let expected = text.split_whitespace().collect::<Vec<_>>().join(" ") + "\n";
-                prop_assert_eq!(write(TokensWriter::text(Vec::new()), &entry), Ok(expected));
+                prop_assert_eq!(write_text(&entry), Ok(expected));
             }
         }
     }

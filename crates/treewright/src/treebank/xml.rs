@@ -1,4 +1,4 @@
-//! What the two XML formats share: events with their line and column, and attributes.
+//! What the two XML formats share: parts with their line and column, attributes, and the way from one sentence to the next.
 //!
 //! The text goes through `Lines`, so bad bytes are found as in every other format. XML that is not well formed ends
 //! the reading: nobody knows where the next sentence would start.
@@ -8,26 +8,14 @@ use std::io::{BufRead, Read};
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
 
-use super::lines::{Limit, Lines};
+use super::lines::{At, Limit, Lines};
+use super::{Entry, Source};
 use crate::error::{Code, Error, Result};
 use crate::sentence::Str;
 
-/// Where something stands in the file.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct At {
-    pub(super) line: usize,
-    pub(super) column: usize,
-}
-
-impl At {
-    pub(super) fn error(self, code: Code, message: impl Into<String>) -> Error {
-        Error::at(code, self.line, self.column, message)
-    }
-}
-
 /// Hands checked lines to the XML parser, and remembers what was wrong with a bad one.
-struct Feed<R> {
-    lines: Lines<R>,
+struct Feed<'a> {
+    lines: Lines<Source<'a>>,
     line: String,
     at: usize,
     /// The column of the byte at `at`, kept up to date because a file may be one long line.
@@ -39,7 +27,7 @@ struct Feed<R> {
     sentence_size: usize,
 }
 
-impl<R: Read> Feed<R> {
+impl Feed<'_> {
     fn place(&self) -> At {
         // After the end of a line is before the start of the next.
         if self.at == self.line.len() {
@@ -49,7 +37,7 @@ impl<R: Read> Feed<R> {
     }
 }
 
-impl<R: Read> Read for Feed<R> {
+impl Read for Feed<'_> {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
         let bytes = self.fill_buf()?;
         let n = bytes.len().min(out.len());
@@ -59,7 +47,7 @@ impl<R: Read> Read for Feed<R> {
     }
 }
 
-impl<R: Read> BufRead for Feed<R> {
+impl BufRead for Feed<'_> {
     fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
         if self.at == self.line.len() {
             if self.limit.is_exceeded_by(self.part_size) {
@@ -94,16 +82,17 @@ impl<R: Read> BufRead for Feed<R> {
     }
 }
 
-/// A start tag, an end tag or text.
-pub(super) enum Part<'a> {
-    Start(&'a str),
-    End(&'a str),
-    Text(&'a str),
+/// What was read: a start tag, an end tag or text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Start,
+    End,
+    Text,
 }
 
 /// Reads XML part by part. An element without content has a start and an end like others.
-pub(super) struct XmlSource<R: Read> {
-    reader: quick_xml::Reader<Feed<R>>,
+pub(super) struct XmlSource<'a> {
+    reader: quick_xml::Reader<Feed<'a>>,
     buffer: Vec<u8>,
     attributes: Vec<(Str, Str)>,
     name: Str,
@@ -114,8 +103,8 @@ pub(super) struct XmlSource<R: Read> {
     has_ended: bool,
 }
 
-impl<R: Read> XmlSource<R> {
-    pub(super) fn new(source: R, limit: Limit) -> Self {
+impl<'a> XmlSource<'a> {
+    fn new(source: Source<'a>, limit: Limit) -> Self {
         let feed = Feed {
             lines: Lines::new(source, limit),
             line: String::new(),
@@ -141,13 +130,13 @@ impl<R: Read> XmlSource<R> {
     }
 
     /// A sentence starts here: what was before no longer counts.
-    pub(super) fn start_sentence(&mut self) {
+    fn start_sentence(&mut self) {
         self.n_elements = 0;
         self.reader.get_mut().sentence_size = 0;
     }
 
     /// An error if the sentence, which has this many words, is too large.
-    pub(super) fn check_size(&self, start: At, n_words: usize) -> Result<()> {
+    fn check_size(&self, start: At, n_words: usize) -> Result<()> {
         let Feed { limit, sentence_size, .. } = *self.reader.get_ref();
         // A word and a constituent, and an edge above each of them.
         let n_items = n_words.max(self.n_elements / 4);
@@ -157,8 +146,14 @@ impl<R: Read> XmlSource<R> {
         Ok(())
     }
 
-    pub(super) fn line(&self) -> usize {
-        self.reader.get_ref().place().line
+    /// The name of the tag read last.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The text read last.
+    pub(super) fn text(&self) -> &str {
+        &self.text
     }
 
     /// The value of an attribute of the start tag read last.
@@ -171,23 +166,17 @@ impl<R: Read> XmlSource<R> {
         &self.attributes
     }
 
-    /// The next part; `None` at the end of the file.
-    pub(super) fn next(&mut self) -> Result<Option<(Part<'_>, At)>> {
+    /// The next part, and where it starts; `None` at the end of the file, and after an error.
+    fn next(&mut self) -> Result<Option<(Part, At)>> {
         if self.has_ended {
             return Ok(None);
         }
         let result = self.advance();
         self.has_ended = !matches!(result, Ok(Some(_)));
-        let Some((kind, at)) = result? else { return Ok(None) };
-        let part = match kind {
-            Kind::Start => Part::Start(&self.name),
-            Kind::End => Part::End(&self.name),
-            Kind::Text => Part::Text(&self.text),
-        };
-        Ok(Some((part, at)))
+        result
     }
 
-    fn advance(&mut self) -> Result<Option<(Kind, At)>> {
+    fn advance(&mut self) -> Result<Option<(Part, At)>> {
         loop {
             let at = self.reader.get_ref().place();
             self.buffer.clear();
@@ -200,7 +189,7 @@ impl<R: Read> XmlSource<R> {
                     return Err(bad_line.unwrap_or_else(|| bad_xml(at, &error)));
                 }
             };
-            let kind = match event {
+            let part = match event {
                 Event::Start(start) => {
                     self.depth += 1;
                     self.n_elements += 1;
@@ -218,31 +207,27 @@ impl<R: Read> XmlSource<R> {
                         );
                         return Err(at.error(Code::BadXml, message));
                     }
-                    Kind::Start
+                    Part::Start
                 }
                 Event::End(end) => {
                     self.depth -= 1;
                     self.name = Str::from(end.local_name().as_ref());
-                    Kind::End
+                    Part::End
                 }
                 Event::Text(text) => {
-                    self.text.clear();
-                    self.text.push_str(&text.xml10_content());
-                    Kind::Text
+                    self.text = text.xml10_content().into_owned();
+                    Part::Text
                 }
                 Event::CData(text) => {
-                    self.text.clear();
-                    self.text.push_str(&text.xml10_content());
-                    Kind::Text
+                    self.text = text.xml10_content().into_owned();
+                    Part::Text
                 }
                 Event::GeneralRef(reference) => {
-                    self.text.clear();
-                    let name = reference.xml10_content();
-                    let text = format!("&{name};");
+                    let text = format!("&{};", reference.xml10_content());
                     let text =
                         quick_xml::escape::unescape(&text).map_err(|error| bad_xml(at, &error.into()))?;
-                    self.text.push_str(&text);
-                    Kind::Text
+                    self.text = text.into_owned();
+                    Part::Text
                 }
                 Event::Eof if self.depth > 0 => {
                     return Err(
@@ -252,15 +237,9 @@ impl<R: Read> XmlSource<R> {
                 Event::Eof => return Ok(None),
                 _ => continue,
             };
-            return Ok(Some((kind, at)));
+            return Ok(Some((part, at)));
         }
     }
-}
-
-enum Kind {
-    Start,
-    End,
-    Text,
 }
 
 fn read_attributes(start: &BytesStart<'_>, out: &mut Vec<(Str, Str)>) -> quick_xml::Result<()> {
@@ -290,4 +269,84 @@ fn doubled(attributes: &[(Str, Str)]) -> Option<&str> {
 #[cold]
 fn bad_xml(at: At, error: &quick_xml::Error) -> Error {
     at.error(Code::BadXml, format!("not well-formed XML, reading ends here: {error}"))
+}
+
+/// How an XML format holds sentences.
+pub(super) trait XmlFormat {
+    /// A sentence while its parts are read.
+    type Parts;
+    /// The element that holds a sentence.
+    const ELEMENT: &'static str;
+    /// What is wrong with such an element inside another.
+    const NESTED: &'static str;
+
+    /// A sentence whose start tag was just read, and its number, from 1.
+    fn start(&self, source: &XmlSource<'_>, number: usize) -> Self::Parts;
+
+    /// The number of words so far.
+    fn n_words(parts: &Self::Parts) -> usize;
+
+    /// Adds what was just read.
+    fn add(parts: &mut Self::Parts, part: Part, source: &XmlSource<'_>, at: At) -> Result<()>;
+
+    /// The sentence, once all its parts are there.
+    fn entry(&self, parts: Self::Parts, start: At) -> Result<Entry>;
+}
+
+/// Reads an XML format.
+pub(super) struct XmlReader<'a, F> {
+    source: XmlSource<'a>,
+    format: F,
+    n_sentences: usize,
+}
+
+impl<'a, F: XmlFormat> XmlReader<'a, F> {
+    pub(super) fn new(source: Source<'a>, limit: Limit, format: F) -> Self {
+        XmlReader { source: XmlSource::new(source, limit), format, n_sentences: 0 }
+    }
+
+    fn next_entry(&mut self) -> Result<Option<Entry>> {
+        let start = loop {
+            match self.source.next()? {
+                None => return Ok(None),
+                Some((Part::Start, at)) if self.source.name() == F::ELEMENT => break at,
+                Some(_) => {}
+            }
+        };
+        self.n_sentences += 1;
+        self.source.start_sentence();
+        let mut parts = self.format.start(&self.source, self.n_sentences);
+        // After an error in the sentence, its other parts are skipped.
+        let mut error = None;
+        loop {
+            if error.is_none() {
+                error = self.source.check_size(start, F::n_words(&parts)).err();
+            }
+            let (part, at) = match self.source.next() {
+                Ok(Some(part)) => part,
+                Ok(None) => return Err(start.error(Code::Truncated, "the file ends inside the sentence")),
+                // The first error says more than what came of it.
+                Err(later) => return Err(error.unwrap_or(later)),
+            };
+            let is_sentence = part != Part::Text && self.source.name() == F::ELEMENT;
+            match part {
+                Part::End if is_sentence => break,
+                Part::Start if is_sentence => {
+                    error.get_or_insert(at.error(Code::BadXml, F::NESTED));
+                }
+                part if error.is_none() => error = F::add(&mut parts, part, &self.source, at).err(),
+                _ => {}
+            }
+        }
+        error.map_or_else(|| self.format.entry(parts, start).map(Some), Err)
+    }
+}
+
+impl<F: XmlFormat> Iterator for XmlReader<'_, F> {
+    type Item = Result<Entry>;
+
+    fn next(&mut self) -> Option<Result<Entry>> {
+        let result = self.next_entry().transpose()?;
+        Some(result.map_err(|error| error.in_sentence(self.n_sentences)))
+    }
 }

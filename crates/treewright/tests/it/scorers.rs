@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use treewright::eval::pairing::pair;
-use treewright::eval::{BracketScorer, DiscoScorer, Params, Parsed, Status, Totals, conll18};
+use treewright::eval::{ConstituentScorer, Params, Parsed, Status, Totals, conll18};
 use treewright::treebank::{self, Entry, Format, ReadOptions};
 use treewright::{ConstituentTree, Tree};
 
@@ -61,7 +61,7 @@ fn figure(value: Option<f64>) -> String {
 
 /// What EVALB prints, heading lines left out.
 fn evalb(params: &Params, gold: &Path, predicted: &Path) -> String {
-    let mut scorer = BracketScorer::new(params);
+    let mut scorer = ConstituentScorer::evalb(params);
     let (gold, predicted) = (read(gold, Format::Ptb), read(predicted, Format::Ptb));
     let mut out = String::new();
     for (i, (gold, predicted)) in pair(&gold, &predicted).pairs.into_iter().enumerate() {
@@ -142,7 +142,7 @@ fn bracket_scores_are_evalbs() {
 
 /// The rows and the summary of disco-dop, or the first sentence that does not fit.
 fn disco(params: &Params, gold: &Path, predicted: &Path) -> Result<String, Status> {
-    let mut scorer = DiscoScorer::new(params);
+    let mut scorer = ConstituentScorer::disco(params);
     let (gold, predicted) = (read(gold, Format::Discbracket), read(predicted, Format::Discbracket));
     let mut out = String::new();
     for (i, (gold, predicted)) in pair(&gold, &predicted).pairs.into_iter().enumerate() {

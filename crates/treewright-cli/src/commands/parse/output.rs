@@ -134,7 +134,7 @@ pub(super) enum Sink<'a> {
         n_entries: usize,
     },
     Treebank {
-        writer: Box<dyn Writer + 'a>,
+        writer: Writer<'a>,
         is_json: bool,
     },
     Drawing {

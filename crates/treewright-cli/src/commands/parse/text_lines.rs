@@ -40,7 +40,10 @@ impl<R: Read> Read for LimitedLines<'_, R> {
         }
         let n = self.source.read(out)?;
         let mut n_good = 0;
-        for part in out[..n].split_inclusive(|&byte| byte == b'\n') {
+        while n_good < n {
+            let rest = &out[n_good..n];
+            let newline = memchr::memchr(b'\n', rest);
+            let part = &rest[..newline.map_or(rest.len(), |newline| newline + 1)];
             self.n_bytes += part.len();
             self.n_blank = if is_blank(part) { self.n_blank + part.len() } else { 0 };
             if self.limit.is_exceeded_by(self.n_bytes.max(self.n_blank)) {
@@ -50,7 +53,7 @@ impl<R: Read> Read for LimitedLines<'_, R> {
                 return if n_good > 0 { Ok(n_good) } else { Err(io::Error::other(error)) };
             }
             n_good += part.len();
-            if part.ends_with(b"\n") {
+            if newline.is_some() {
                 self.number += 1;
                 self.n_bytes = 0;
             }
@@ -96,7 +99,7 @@ impl<'a, 'b, R: Read> GoodLines<'a, 'b, R> {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 bytes => bytes?,
             };
-            let end = bytes.iter().position(|&byte| byte == b'\n');
+            let end = memchr::memchr(b'\n', bytes);
             let part = &bytes[..end.map_or(bytes.len(), |end| end + 1)];
             let n = part.len();
             length += n;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::tree::Tree;
-use crate::treebank::{DiscbracketWriter, Writer, random};
+use crate::treebank::{Format, random, testing};
 
 /// "Wat wil Jan zien?": the object of `zien` is fronted, and Jan is the subject of both verbs.
 const GOOD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
@@ -30,19 +30,12 @@ const GOOD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 
 fn read(text: &str) -> Vec<Result<Entry>> {
     let options = ReadOptions { file: "dir/12.xml".into(), ..ReadOptions::default() };
-    AlpinoReader::new(text.as_bytes(), &options).collect()
+    testing::read(Format::Alpino, text, &options)
 }
 
 #[track_caller]
 fn check(text: &str, expected: &[&str]) {
-    let show = |entry: Entry| {
-        let mut out = Vec::new();
-        DiscbracketWriter::new(&mut out).write(&entry).expect("a small tree");
-        String::from_utf8(out).expect("text").trim_end().to_owned()
-    };
-    let found: Vec<String> =
-        read(text).into_iter().map(|item| item.map_or_else(|e| e.to_string(), show)).collect();
-    assert_eq!(found, expected);
+    assert_eq!(testing::shown(testing::read(Format::Alpino, text, &ReadOptions::default())), expected);
 }
 
 /// The nodes stand on line 2, between two good sentences.
@@ -86,8 +79,8 @@ fn several_in_one_file() {
     }
     for (file, expected) in [("a/b\\c.xml.gz", "c"), ("12.xml", "12"), ("x.gz", "x"), ("", "")] {
         let options = ReadOptions { file: file.into(), ..ReadOptions::default() };
-        let first = AlpinoReader::new(one.as_bytes(), &options).next().expect("one").expect("valid");
-        assert_eq!(first.sentence.id, expected, "{file}");
+        let first = testing::read(Format::Alpino, &one, &options).remove(0);
+        assert_eq!(first.expect("valid").sentence.id, expected, "{file}");
     }
 }
 
@@ -166,7 +159,7 @@ proptest! {
     #[test]
     fn damaged_text_is_read_to_its_end(mutations in random::mutations()) {
         let text = random::mutate(format!("<treebank>{GOOD}{GOOD}</treebank>").as_bytes(), &mutations);
-        let items: Vec<_> = AlpinoReader::new(&text[..], &ReadOptions::default()).take(1000).collect();
+        let items = testing::read(Format::Alpino, &text, &ReadOptions::default());
         prop_assert!(items.len() < 50);
     }
 }

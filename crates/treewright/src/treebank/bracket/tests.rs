@@ -6,16 +6,16 @@ use super::*;
 use crate::sentence::{Sentence, Token};
 use crate::tree::TreeBuilder;
 use crate::tree::arbitrary::{self, NASTY_LABELS, Shape};
-use crate::treebank::{DiscbracketReader, DiscbracketWriter, random};
+use crate::treebank::{Format, WriteOptions, random, testing};
 
 /// What a file gives, one line per item: the tree as brackets without ambiguity, or the error.
-fn read(text: &str, with_index: bool, options: &ReadOptions) -> Vec<String> {
-    let items: Vec<Result<Entry>> = if with_index {
-        DiscbracketReader::new(text.as_bytes(), options).collect()
-    } else {
-        PennReader::new(text.as_bytes(), options).collect()
-    };
+fn read(text: impl AsRef<[u8]>, with_index: bool, options: &ReadOptions) -> Vec<String> {
+    let items = testing::read(format(with_index), text, options);
     items.into_iter().map(|item| item.map_or_else(|e| e.to_string(), |entry| show(&entry))).collect()
+}
+
+fn format(with_index: bool) -> Format {
+    if with_index { Format::Discbracket } else { Format::Ptb }
 }
 
 /// Constituents in square brackets, words as `form/tag`.
@@ -179,11 +179,7 @@ fn empty_trees_are_errors_or_no_parses() {
 
 #[test]
 fn bad_bytes_cost_one_tree() {
-    let read = |bytes: &[u8]| -> Vec<String> {
-        PennReader::new(bytes, &ReadOptions::default())
-            .map(|item| item.map_or_else(|e| e.to_string(), |entry| show(&entry)))
-            .collect()
-    };
+    let read = |bytes: &[u8]| read(bytes, false, &ReadOptions::default());
     let nul = "a NUL byte; expected text [TW004]";
     assert_eq!(
         read(b"(S (A a))\n(S (B \0))\n(S (C c))"),
@@ -201,23 +197,11 @@ fn bad_bytes_cost_one_tree() {
 }
 
 fn write(entries: &[Entry], with_index: bool) -> Result<String> {
-    let mut out = Vec::new();
-    let mut writer: Box<dyn Writer + '_> = match with_index {
-        true => Box::new(DiscbracketWriter::new(&mut out)),
-        false => Box::new(PennWriter::new(&mut out)),
-    };
-    entries.iter().try_for_each(|entry| writer.write(entry))?;
-    writer.finish()?;
-    drop(writer);
-    Ok(String::from_utf8(out).expect("text"))
+    testing::write(format(with_index), entries, &WriteOptions::default())
 }
 
 fn entries(text: &str, with_index: bool, options: &ReadOptions) -> Vec<Entry> {
-    let items: Result<Vec<Entry>> = if with_index {
-        DiscbracketReader::new(text.as_bytes(), options).collect()
-    } else {
-        PennReader::new(text.as_bytes(), options).collect()
-    };
+    let items: Result<Vec<Entry>> = testing::read(format(with_index), text, options).into_iter().collect();
     items.unwrap_or_else(|error| panic!("{error} in {text:?}"))
 }
 
@@ -346,10 +330,7 @@ proptest! {
         let text = random::mutate(text, &mutations);
         for bare_words in [false, true] {
             let options = ReadOptions { bare_words, no_parse: bare_words, ..ReadOptions::default() };
-            let items: Vec<Result<Entry>> = match with_index {
-                true => DiscbracketReader::new(&text[..], &options).take(1000).collect(),
-                false => PennReader::new(&text[..], &options).take(1000).collect(),
-            };
+            let items = testing::read(format(with_index), &text, &options);
             prop_assert!(items.len() < 200);
             let good: Vec<Entry> = items.into_iter().flatten().collect();
             let written = write(&good, with_index).expect("what was read can be written");
@@ -384,15 +365,13 @@ fn a_line_of_many_trees_takes_linear_time() {
     // Text, then one empty tree after the other, and in the end one that is not closed.
     assert_eq!(read(&"é )(".repeat(n), false, &options).len(), n + 1);
     let text = "(S (A a))".repeat(n);
-    let mut reader = PennReader::new(text.as_bytes(), &options);
-    let lines: usize = std::iter::from_fn(|| reader.next().map(|_| reader.line())).sum();
-    assert_eq!(lines, n);
+    assert_eq!(read(&text, false, &options).len(), n);
 }
 
 #[test]
 fn lines_between_trees_that_start_with_a_hash_are_comments() {
     let text = "# parse = 1\n# score = 2.5\n(A (B b))\n\n# any\r\n(A (# #))\n(A (B\n# b))\n";
-    let items: Vec<_> = PennReader::new(text.as_bytes(), &ReadOptions::default()).collect();
+    let items = testing::read(Format::Ptb, text, &ReadOptions::default());
     let comments = |i: usize| items[i].as_ref().expect("a tree").sentence.comments.clone();
     assert_eq!(
         (comments(0), comments(1)),
@@ -400,17 +379,15 @@ fn lines_between_trees_that_start_with_a_hash_are_comments() {
     );
     assert!(items.len() == 3 && comments(2).is_empty(), "inside a tree it is a word");
     // What a parser says is written, other comments are not.
-    let mut out = Vec::new();
-    let mut writer = PennWriter::new(&mut out);
-    items[..2].iter().for_each(|item| writer.write(item.as_ref().expect("a tree")).expect("writable"));
-    assert_eq!(String::from_utf8_lossy(&out), "# parse = 1\n# score = 2.5\n(A (B b))\n(A (# #))\n");
+    let trees: Vec<Entry> = items.into_iter().take(2).map(|item| item.expect("a tree")).collect();
+    assert_eq!(write(&trees, false).expect("writable"), "# parse = 1\n# score = 2.5\n(A (B b))\n(A (# #))\n");
 }
 
 #[test]
 fn comments_count_for_the_size_of_a_sentence() {
     let options = ReadOptions { limit: crate::treebank::Limit::bytes(6400), ..ReadOptions::default() };
     let text = format!("{}(A (B b))\n", "#\n".repeat(150));
-    let items: Vec<_> = PennReader::new(text.as_bytes(), &options).collect();
+    let items = testing::read(Format::Ptb, text, &options);
     assert_eq!(items.len(), 2);
     assert_eq!(items[0].as_ref().map_err(|error| error.code).err(), Some(Code::TooLarge));
     assert!(items[1].is_ok());

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::treebank::Writer;
+use crate::treebank::{WriteOptions, testing};
 
 const GOOD: &str = "\
 # sent_id = s1
@@ -21,23 +21,19 @@ const GOOD: &str = "\
 ";
 
 fn read(text: &str) -> Vec<Result<Entry>> {
-    ConlluReader::new(text.as_bytes(), &ReadOptions::default()).collect()
+    testing::read(Format::Conllu, text, &ReadOptions::default())
 }
 
 fn read_conllx(text: &str) -> Vec<Result<Entry>> {
-    ConlluReader::conllx(text.as_bytes(), &ReadOptions::default()).collect()
-}
-
-fn write_with(mut writer: ConlluWriter<Vec<u8>>, entries: &[Entry]) -> Result<String> {
-    for entry in entries {
-        writer.write(entry)?;
-    }
-    writer.finish()?;
-    Ok(String::from_utf8(writer.sink).expect("only text is written"))
+    testing::read(Format::Conllx, text, &ReadOptions::default())
 }
 
 fn write(entries: &[Entry]) -> Result<String> {
-    write_with(ConlluWriter::new(Vec::new()), entries)
+    testing::write(Format::Conllu, entries, &WriteOptions::default())
+}
+
+fn write_conllx(entries: &[Entry]) -> Result<String> {
+    testing::write(Format::Conllx, entries, &WriteOptions::default())
 }
 
 /// A row with this ID, HEAD and DEPREL.
@@ -148,7 +144,8 @@ fn misplaced_lines() {
 #[test]
 fn bad_bytes_cost_one_sentence() {
     let text = [heads(&["0"]).as_bytes(), b"1\t\xFF\t\0\n2\t\xFF\n\n", heads(&["0"]).as_bytes()].concat();
-    let codes: Vec<_> = ConlluReader::new(&text[..], &ReadOptions::default())
+    let codes: Vec<_> = testing::read(Format::Conllu, text, &ReadOptions::default())
+        .into_iter()
         .map(|entry| entry.err().map(|error| (error.code, error.location.line, error.location.column)))
         .collect();
     assert_eq!(codes, [None, Some((Code::InvalidUtf8, 3, 3)), None]);
@@ -159,7 +156,7 @@ fn several_roots_are_allowed_on_demand_and_in_conllx() {
     let text = heads(&["0", "0"]);
     assert!(read_conllx(&text)[0].is_ok());
     let options = ReadOptions { many_roots: true, ..ReadOptions::default() };
-    let entries: Result<Vec<Entry>> = ConlluReader::new(text.as_bytes(), &options).collect();
+    let entries: Result<Vec<Entry>> = testing::read(Format::Conllu, &text, &options).into_iter().collect();
     assert_eq!(write(&entries.expect("allowed")), Ok(text));
 }
 
@@ -168,14 +165,14 @@ fn conllx_keeps_its_columns() {
     let text = "1\tA\ta\tN\tNN\tx|y\t0\tROOT\t2\tP\n2\tB\t_\tV\tVB\t_\t1\tOBJ\t_\t_\n\n";
     let entries: Vec<Entry> = read_conllx(text).into_iter().collect::<Result<_>>().expect("valid");
     assert_eq!(entries[0].sentence.tokens[0].deps, "2");
-    assert_eq!(write_with(ConlluWriter::conllx(Vec::new()), &entries).as_deref(), Ok(text));
+    assert_eq!(write_conllx(&entries).as_deref(), Ok(text));
     for id in ["1-1", "0.1"] {
         let error = read_conllx(&row(id, "_", "_")).remove(0).expect_err("not in CoNLL-X");
         assert_eq!(error.code, Code::BadId);
     }
     // What CoNLL-X cannot hold is left out.
     let entries: Vec<Entry> = read(GOOD).into_iter().collect::<Result<_>>().expect("valid");
-    let text = write_with(ConlluWriter::conllx(Vec::new()), &entries).expect("writable");
+    let text = write_conllx(&entries).expect("writable");
     assert_eq!(text.lines().next(), Some("1\tde\tde\tADP\tP\tA=B|C=D\t3\tcase\t_\t_"));
     assert_eq!(text.lines().filter(|line| !line.is_empty()).count(), 5);
 }
@@ -265,7 +262,7 @@ proptest! {
         for token in tokens {
             token.deps = if token.deps.is_empty() { "".into() } else { "7".into() };
         }
-        let text = write_with(ConlluWriter::conllx(Vec::new()), std::slice::from_ref(&entry)).expect("writable");
+        let text = write_conllx(std::slice::from_ref(&entry)).expect("writable");
         prop_assert_eq!(read_conllx(&text), [Ok(entry)]);
     }
 }

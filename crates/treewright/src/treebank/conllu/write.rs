@@ -1,57 +1,27 @@
 //! Writing CoNLL-U and CoNLL-X.
 
-use std::io::Write;
-
-use super::{Dialect, parse_number, sent_id};
+use super::{parse_number, sent_id};
 use crate::error::{Code, Error, Result};
 use crate::sentence::{EmptyNode, Sentence, Str, Token};
 use crate::tree::{Arc, Tree};
-use crate::treebank::{Entry, Writer};
+use crate::treebank::write::{Layout, push_number};
+use crate::treebank::{Entry, Format};
 
-/// Writes CoNLL-U or CoNLL-X.
-#[derive(Debug)]
-pub struct ConlluWriter<W> {
-    pub(super) sink: W,
-    dialect: Dialect,
-    n_sentences: usize,
-    buffer: Vec<u8>,
-}
+/// Writes CoNLL-U, or CoNLL-X: comments, ranges and empty nodes, which it cannot hold, are left out, and so is a DEPS
+/// that is no PHEAD.
+pub(in crate::treebank) struct ConlluLayout(pub(in crate::treebank) Format);
 
-impl<W: Write> ConlluWriter<W> {
-    /// A writer of CoNLL-U.
-    pub fn new(sink: W) -> Self {
-        ConlluWriter { sink, dialect: Dialect::Conllu, n_sentences: 0, buffer: Vec::new() }
-    }
-
-    /// A writer of CoNLL-X: comments, ranges and empty nodes, which it cannot hold, are left out, and so is a DEPS
-    /// that is no PHEAD.
-    pub fn conllx(sink: W) -> Self {
-        ConlluWriter { sink, dialect: Dialect::Conllx, n_sentences: 0, buffer: Vec::new() }
-    }
-}
-
-impl<W: Write> Writer for ConlluWriter<W> {
-    fn write(&mut self, entry: &Entry) -> Result<()> {
-        self.n_sentences += 1;
-        self.buffer.clear();
-        let mut text = Text { buffer: &mut self.buffer, n_lines: 0, n_tabs: 0, rows: 0, has_bar: false };
-        text.entry(entry, self.dialect).map_err(|error| error.in_sentence(self.n_sentences))?;
-        self.sink.write_all(&self.buffer)?;
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        Ok(self.sink.flush()?)
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        self.flush()
+impl Layout for ConlluLayout {
+    fn entry(&mut self, entry: &Entry, _: usize, out: &mut Vec<u8>) -> Result<()> {
+        let is_conllu = self.0 == Format::Conllu;
+        Text { buffer: out, is_conllu, n_lines: 0, n_tabs: 0, rows: 0, has_bar: false }.entry(entry)
     }
 }
 
 /// A sentence being written, and how many tabs and lines it must have if no value holds any.
 struct Text<'a> {
     buffer: &'a mut Vec<u8>,
+    is_conllu: bool,
     n_lines: usize,
     n_tabs: usize,
     /// Where the words start, after the comments.
@@ -61,7 +31,7 @@ struct Text<'a> {
 }
 
 impl Text<'_> {
-    fn entry(&mut self, entry: &Entry, dialect: Dialect) -> Result<()> {
+    fn entry(&mut self, entry: &Entry) -> Result<()> {
         let Entry { sentence, tree } = entry;
         let arcs = match tree {
             None => None,
@@ -77,15 +47,14 @@ impl Text<'_> {
         if arcs.is_some_and(|arcs| arcs.len() != sentence.len()) {
             return Err(unwritable("a tree that has not as many words as its sentence"));
         }
-        if dialect == Dialect::Conllu {
+        if self.is_conllu {
             self.comments(sentence);
         }
         self.rows = self.buffer.len();
         let (mut ranges, mut nodes) =
             (sentence.multiwords.iter().peekable(), sentence.empty_nodes.iter().peekable());
-        let is_conllu = dialect == Dialect::Conllu;
         for (i, token) in sentence.tokens.iter().enumerate() {
-            if is_conllu && (ranges.peek().is_some() || nodes.peek().is_some()) {
+            if self.is_conllu && (ranges.peek().is_some() || nodes.peek().is_some()) {
                 self.empty_nodes(i, &mut nodes)?;
                 if let Some(range) = ranges.next_if(|range| range.first.index() == i) {
                     let next = ranges.peek().map_or(sentence.len(), |range| range.first.index());
@@ -98,9 +67,9 @@ impl Text<'_> {
                     self.columns(&range.columns)?;
                 }
             }
-            self.word(i, token, arcs.map(|arcs| &arcs[i]), sentence.len(), dialect)?;
+            self.word(i, token, arcs.map(|arcs| &arcs[i]), sentence.len())?;
         }
-        if is_conllu {
+        if self.is_conllu {
             self.empty_nodes(sentence.len(), &mut nodes)?;
             if ranges.peek().is_some() || nodes.peek().is_some() {
                 return Err(unwritable("a range or an empty node that is out of place"));
@@ -168,7 +137,7 @@ impl Text<'_> {
     }
 
     #[inline]
-    fn word(&mut self, i: usize, token: &Token, arc: Option<&Arc>, n: usize, dialect: Dialect) -> Result<()> {
+    fn word(&mut self, i: usize, token: &Token, arc: Option<&Arc>, n: usize) -> Result<()> {
         if token.form.is_empty() {
             return Err(Error::new(Code::EmptyColumn, format!("word {} has no form", i + 1)));
         }
@@ -191,10 +160,8 @@ impl Text<'_> {
                 self.field(&arc.label);
             }
         }
-        match dialect {
-            Dialect::Conllx if parse_number(&token.deps).is_none() => self.field(""),
-            _ => self.field(&token.deps),
-        }
+        let has_deps = self.is_conllu || parse_number(&token.deps).is_some();
+        self.field(if has_deps { &token.deps } else { "" });
         self.field(&token.misc);
         self.n_tabs += 9;
         self.end_line();
@@ -209,18 +176,8 @@ impl Text<'_> {
     }
 
     #[inline]
-    fn number(&mut self, mut number: usize) {
-        let mut digits = [0; 20];
-        let mut start = digits.len();
-        loop {
-            start -= 1;
-            digits[start] = b'0' + (number % 10) as u8;
-            number /= 10;
-            if number == 0 {
-                break;
-            }
-        }
-        self.buffer.extend_from_slice(&digits[start..]);
+    fn number(&mut self, number: usize) {
+        push_number(self.buffer, number);
     }
 
     fn end_line(&mut self) {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::tree::arbitrary::{self, Shape};
 use crate::tree::{DependencyTree, Tree};
-use crate::treebank::{DiscbracketWriter, WriteOptions, Writer, random};
+use crate::treebank::{Format, WriteOptions, random, testing};
 
 const GOOD: &str = "\
 #FORMAT 4
@@ -22,7 +22,7 @@ gesehen\tsehen\tVVPP\t--\tHD\t500
 ";
 
 fn read_with(text: &str, options: &ReadOptions) -> Vec<Result<Entry>> {
-    ExportReader::new(text.as_bytes(), options).collect()
+    testing::read(Format::Export, text, options)
 }
 
 fn entries(text: &str) -> Vec<Entry> {
@@ -31,11 +31,7 @@ fn entries(text: &str) -> Vec<Entry> {
 }
 
 fn write_with(entries: &[Entry], options: &WriteOptions) -> Result<String> {
-    let mut out = Vec::new();
-    let mut writer = ExportWriter::new(&mut out, options);
-    entries.iter().try_for_each(|entry| writer.write(entry))?;
-    writer.finish()?;
-    Ok(String::from_utf8(out).expect("text"))
+    testing::write(Format::Export, entries, options)
 }
 
 fn write(entries: &[Entry]) -> Result<String> {
@@ -44,12 +40,7 @@ fn write(entries: &[Entry]) -> Result<String> {
 
 /// The trees as discbracket, errors as they are shown.
 fn shown(text: &str, options: &ReadOptions) -> Vec<String> {
-    let show = |entry: Entry| {
-        let mut out = Vec::new();
-        DiscbracketWriter::new(&mut out).write(&entry).expect("a small tree");
-        String::from_utf8(out).expect("text").trim_end().to_owned()
-    };
-    read_with(text, options).into_iter().map(|item| item.map_or_else(|e| e.to_string(), show)).collect()
+    testing::shown(read_with(text, options))
 }
 
 #[track_caller]
@@ -259,7 +250,7 @@ fn sentences_that_do_not_end() {
     );
     // The lines of a bad sentence are skipped, even those that are not text.
     let text = b"#BOS 1\nx\n\xFF\n#EOS 1\n#BOS 2\n\0\n#EOS 2\n#BOS 3\na A -- -- 0\n#EOS 3\n";
-    let items: Vec<_> = ExportReader::new(&text[..], &ReadOptions::default()).collect();
+    let items = testing::read(Format::Export, text, &ReadOptions::default());
     let codes: Vec<_> =
         items.iter().map(|item| item.as_ref().map_or_else(|e| e.code.as_str(), |_| "")).collect();
     assert_eq!(codes, ["TW101", "TW004", ""]);
@@ -280,14 +271,7 @@ fn what_export_cannot_hold_is_refused() {
     fn check(edit: impl FnOnce(&mut Entry), expected: Code) {
         let mut entry = entries(GOOD).remove(0);
         edit(&mut entry);
-        let good = entries(GOOD).remove(0);
-        let mut out = Vec::new();
-        let mut writer = ExportWriter::new(&mut out, &WriteOptions::default());
-        let error = writer.write(&entry).expect_err("it has no place");
-        assert_eq!((error.code, error.location.sentence), (expected, 1));
-        // Nothing of it was written, and the next entry is.
-        assert_eq!(writer.write(&good), Ok(()));
-        assert_eq!(String::from_utf8(out).as_deref(), Ok(GOOD));
+        testing::check_refused(Format::Export, &entry, &entries(GOOD)[0], expected);
     }
     for form in
         ["", "a b", "a\tb", "\n", "#500", "#70000", "#99999999999999999999999", "#EOS", "#BOS", "%%", "%%a"]
@@ -372,7 +356,7 @@ proptest! {
     #[test]
     fn damaged_text_is_read_to_its_end(mutations in random::mutations()) {
         let text = random::mutate(format!("{GOOD}{GOOD}").as_bytes(), &mutations);
-        let items: Vec<_> = ExportReader::new(&text[..], &ReadOptions::default()).take(1000).collect();
+        let items = testing::read(Format::Export, &text, &ReadOptions::default());
         prop_assert!(items.len() < 100);
         for entry in items.into_iter().flatten() {
             match write(std::slice::from_ref(&entry)) {

@@ -1,48 +1,44 @@
 //! The writer of export; its rules stand beside the reader's.
 
-use std::io::Write;
-
 use super::{FIRST_NODE, ROOT_LABEL, ROOT_MARK, SPACES, node_number};
-use crate::error::{Code, Result};
+use crate::error::Result;
 use crate::ids::{NodeId, TokenIdx};
 use crate::sentence::{Sentence, Str};
-use crate::tree::{Child, ConstituentTree, Tree};
-use crate::treebank::bracket::{push_number, refusal};
-use crate::treebank::{Entry, WriteOptions, Writer};
+use crate::tree::{Child, ConstituentTree};
+use crate::treebank::write::{Layout, constituents, push_number, unwritable};
+use crate::treebank::{Entry, WriteOptions};
 
 /// Writes export.
-pub struct ExportWriter<W> {
-    out: W,
+pub(in crate::treebank) struct ExportLayout {
     root_label: Str,
     /// The version asked for, and the one that the last `#FORMAT` line told.
     wanted: Option<u32>,
     version: Option<u32>,
-    text: Vec<u8>,
-    n_sentences: usize,
 }
 
-impl<W: Write> ExportWriter<W> {
-    /// A writer to `out`, which should be buffered.
-    pub fn new(out: W, options: &WriteOptions) -> Self {
-        ExportWriter {
-            out,
+impl Layout for ExportLayout {
+    fn entry(&mut self, entry: &Entry, number: usize, out: &mut Vec<u8>) -> Result<()> {
+        let version = self.version;
+        let written = self.sentence(entry, number, out);
+        if written.is_err() {
+            // Nothing of this entry is written, not even its #FORMAT line.
+            self.version = version;
+        }
+        written
+    }
+}
+
+impl ExportLayout {
+    pub(in crate::treebank) fn new(options: &WriteOptions) -> Self {
+        ExportLayout {
             root_label: options.root_label.clone().unwrap_or_else(|| Str::from(ROOT_LABEL)),
             wanted: options.export_version,
             version: None,
-            text: Vec::new(),
-            n_sentences: 0,
         }
     }
 
-    fn entry(&mut self, entry: &Entry) -> Result<()> {
-        let tree = match &entry.tree {
-            Some(Tree::Constituent(tree)) if tree.n_tokens() == entry.sentence.len() => Some(tree),
-            Some(Tree::Constituent(_)) => {
-                return Err(refusal(Code::WrongTreeKind, "the tree and the sentence differ in length"));
-            }
-            None if entry.sentence.is_empty() => None,
-            _ => return Err(refusal(Code::WrongTreeKind, "export holds constituent trees only")),
-        };
+    fn sentence(&mut self, entry: &Entry, number: usize, out: &mut Vec<u8>) -> Result<()> {
+        let tree = constituents(entry, "export")?;
         let has_lemma = entry.sentence.tokens.iter().any(|token| !token.lemma.is_empty());
         let version = match (self.wanted, self.version) {
             (Some(wanted), _) => wanted,
@@ -50,7 +46,7 @@ impl<W: Write> ExportWriter<W> {
             (None, _) => 3 + u32::from(has_lemma),
         };
         if self.version.replace(version) != Some(version) {
-            self.text.extend_from_slice(format!("#FORMAT {version}\n").as_bytes());
+            out.extend_from_slice(format!("#FORMAT {version}\n").as_bytes());
         }
         // Is the root the virtual one, with nothing that only a line of its own could hold?
         let is_virtual = tree.is_none_or(|tree| {
@@ -60,129 +56,118 @@ impl<W: Write> ExportWriter<W> {
                 && root.edge.is_empty()
                 && !tree.secondary_edges().iter().any(|edge| is_child(edge.child))
         });
-        let id = self.start(&entry.sentence, tree, is_virtual)?;
+        let id = match entry.sentence.id.is_empty() {
+            true => Str::from(number.to_string()),
+            false => entry.sentence.id.clone(),
+        };
+        let own_root = tree.filter(|_| !is_virtual).map(|tree| tree.node(tree.root()).label.as_str());
+        push_start(out, &id, &entry.sentence, own_root)?;
         if let Some(tree) = tree {
-            self.lines(&entry.sentence, tree, is_virtual, version)?;
+            push_lines(out, &entry.sentence, tree, is_virtual, version)?;
         }
-        self.text.extend_from_slice(format!("#EOS {id}\n").as_bytes());
+        out.extend_from_slice(format!("#EOS {id}\n").as_bytes());
         Ok(())
     }
+}
 
-    /// Writes the comments and the `#BOS` line; gives the sentence's number.
-    fn start(
-        &mut self,
-        sentence: &Sentence,
-        tree: Option<&ConstituentTree>,
-        is_virtual: bool,
-    ) -> Result<Str> {
-        let id = match sentence.id.is_empty() {
-            true => Str::from(self.n_sentences.to_string()),
-            false => sentence.id.clone(),
-        };
-        if id.contains([' ', '\t', '\n', '\r', '\0']) {
-            return Err(refusal(
-                Code::Unwritable,
-                format!("the sentence's name {id:?} contains white space"),
-            ));
-        }
-        // The reader puts what the #BOS line held after all other comments.
-        let header = sentence.comments.last().and_then(|comment| header_rest(comment));
-        let n_lines = sentence.comments.len() - usize::from(header.is_some());
-        let mut rest = header.unwrap_or("").to_owned();
-        for (i, comment) in sentence.comments.iter().enumerate() {
-            if is_no_line(comment) {
-                return Err(refusal(
-                    Code::Unwritable,
-                    format!("the comment {comment:?} is more than a line"),
-                ));
-            }
-            if i < n_lines {
-                let prefix: &[u8] = if comment.starts_with("%%") { b"" } else { b"%% " };
-                self.text.extend_from_slice(prefix);
-                self.text.extend_from_slice(comment.as_bytes());
-                self.text.push(b'\n');
-            }
-        }
-        let label = tree.filter(|_| !is_virtual).map(|tree| &tree.node(tree.root()).label);
-        let looks_marked = rest.find("%%").is_some_and(|comment| {
-            rest[comment..].rsplit(SPACES).next().is_some_and(|last| last.starts_with(ROOT_MARK))
-        });
-        if label.is_some() || looks_marked {
-            let mark = label.map_or("", |label| if label.is_empty() { "--" } else { label });
-            let separator = match (rest.is_empty(), rest.contains("%%")) {
-                (true, _) => "%% ",
-                (false, true) => " ",
-                (false, false) => " %% ",
-            };
-            rest.extend([separator, ROOT_MARK, mark]);
-        }
-        let space = if rest.is_empty() { "" } else { " " };
-        self.text.extend_from_slice(format!("#BOS {id}{space}{rest}\n").as_bytes());
-        Ok(id)
+/// Writes the comments and the `#BOS` line, which tells the label of a root that is not the virtual one.
+fn push_start(out: &mut Vec<u8>, id: &str, sentence: &Sentence, own_root: Option<&str>) -> Result<()> {
+    if id.contains([' ', '\t', '\n', '\r', '\0']) {
+        return Err(unwritable(format!("the sentence's name {id:?} contains white space")));
     }
-
-    fn lines(
-        &mut self,
-        sentence: &Sentence,
-        tree: &ConstituentTree,
-        is_virtual: bool,
-        version: u32,
-    ) -> Result<()> {
-        let n_nodes = tree.n_nodes() - usize::from(is_virtual);
-        let number = |node: NodeId| if node.index() < n_nodes { FIRST_NODE + node.index() } else { 0 };
-        let secondary = tree.secondary_edges();
-        let mut next_secondary = 0;
-        let mut rest = |text: &mut Vec<u8>, child: Child| -> Result<()> {
-            while let Some(edge) = secondary.get(next_secondary).filter(|edge| edge.child == child) {
-                next_secondary += 1;
-                // A remark starts in this place, too.
-                if edge.label.starts_with("%%") {
-                    let message =
-                        format!("the secondary edge {:?} looks like a comment of export", edge.label);
-                    return Err(refusal(Code::Unwritable, message));
-                }
-                push_value(text, &edge.label, "secondary edge")?;
-                text.push(b'\t');
-                push_number(text, number(edge.parent));
-            }
-            Ok(())
-        };
-        for ((i, token), parent) in sentence.tokens.iter().enumerate().zip(tree.token_parents()) {
-            push_word(&mut self.text, &token.form)?;
-            if version == 4 {
-                push_value(&mut self.text, &token.lemma, "lemma")?;
-            }
-            push_value(&mut self.text, &token.tag, "tag")?;
-            push_value(&mut self.text, &token.feats, "morph")?;
-            push_value(&mut self.text, tree.token_edge(TokenIdx::new(i)), "edge")?;
-            self.text.push(b'\t');
-            push_number(&mut self.text, number(parent));
-            rest(&mut self.text, Child::Token(TokenIdx::new(i)))?;
-            if token.misc.starts_with("%%") {
-                if is_no_line(&token.misc) {
-                    return Err(refusal(Code::Unwritable, "a comment after a word is more than a line"));
-                }
-                self.text.push(b'\t');
-                self.text.extend_from_slice(token.misc.trim_end_matches(SPACES).as_bytes());
-            }
-            self.text.push(b'\n');
+    // The reader puts what the #BOS line held after all other comments.
+    let header = sentence.comments.last().and_then(|comment| header_rest(comment));
+    let n_lines = sentence.comments.len() - usize::from(header.is_some());
+    let mut rest = header.unwrap_or("").to_owned();
+    for (i, comment) in sentence.comments.iter().enumerate() {
+        if is_no_line(comment) {
+            return Err(unwritable(format!("the comment {comment:?} is more than a line")));
         }
-        for ((id, node), parent) in tree.nodes().zip(tree.parents()).take(n_nodes) {
-            self.text.push(b'#');
-            push_number(&mut self.text, number(id));
-            if version == 4 {
-                self.text.extend_from_slice(b"\t--");
+        if i < n_lines {
+            let prefix: &[u8] = if comment.starts_with("%%") { b"" } else { b"%% " };
+            out.extend_from_slice(prefix);
+            out.extend_from_slice(comment.as_bytes());
+            out.push(b'\n');
+        }
+    }
+    let looks_marked = rest.find("%%").is_some_and(|comment| {
+        rest[comment..].rsplit(SPACES).next().is_some_and(|last| last.starts_with(ROOT_MARK))
+    });
+    if own_root.is_some() || looks_marked {
+        let mark = own_root.map_or("", |label| if label.is_empty() { "--" } else { label });
+        let separator = match (rest.is_empty(), rest.contains("%%")) {
+            (true, _) => "%% ",
+            (false, true) => " ",
+            (false, false) => " %% ",
+        };
+        rest.extend([separator, ROOT_MARK, mark]);
+    }
+    let space = if rest.is_empty() { "" } else { " " };
+    out.extend_from_slice(format!("#BOS {id}{space}{rest}\n").as_bytes());
+    Ok(())
+}
+
+/// Writes the lines of the words and constituents.
+fn push_lines(
+    out: &mut Vec<u8>,
+    sentence: &Sentence,
+    tree: &ConstituentTree,
+    is_virtual: bool,
+    version: u32,
+) -> Result<()> {
+    let n_nodes = tree.n_nodes() - usize::from(is_virtual);
+    let number = |node: NodeId| if node.index() < n_nodes { FIRST_NODE + node.index() } else { 0 };
+    let secondary = tree.secondary_edges();
+    let mut next_secondary = 0;
+    let mut rest = |text: &mut Vec<u8>, child: Child| -> Result<()> {
+        while let Some(edge) = secondary.get(next_secondary).filter(|edge| edge.child == child) {
+            next_secondary += 1;
+            // A remark starts in this place, too.
+            if edge.label.starts_with("%%") {
+                let message = format!("the secondary edge {:?} looks like a comment of export", edge.label);
+                return Err(unwritable(message));
             }
-            push_value(&mut self.text, &node.label, "label")?;
-            self.text.extend_from_slice(b"\t--");
-            push_value(&mut self.text, &node.edge, "edge")?;
-            self.text.push(b'\t');
-            push_number(&mut self.text, parent.map_or(0, number));
-            rest(&mut self.text, Child::Node(id))?;
-            self.text.push(b'\n');
+            push_value(text, &edge.label, "secondary edge")?;
+            text.push(b'\t');
+            push_number(text, number(edge.parent));
         }
         Ok(())
+    };
+    for ((i, token), parent) in sentence.tokens.iter().enumerate().zip(tree.token_parents()) {
+        push_word(out, &token.form)?;
+        if version == 4 {
+            push_value(out, &token.lemma, "lemma")?;
+        }
+        push_value(out, &token.tag, "tag")?;
+        push_value(out, &token.feats, "morph")?;
+        push_value(out, tree.token_edge(TokenIdx::new(i)), "edge")?;
+        out.push(b'\t');
+        push_number(out, number(parent));
+        rest(out, Child::Token(TokenIdx::new(i)))?;
+        if token.misc.starts_with("%%") {
+            if is_no_line(&token.misc) {
+                return Err(unwritable("a comment after a word is more than a line"));
+            }
+            out.push(b'\t');
+            out.extend_from_slice(token.misc.trim_end_matches(SPACES).as_bytes());
+        }
+        out.push(b'\n');
     }
+    for ((id, node), parent) in tree.nodes().zip(tree.parents()).take(n_nodes) {
+        out.push(b'#');
+        push_number(out, number(id));
+        if version == 4 {
+            out.extend_from_slice(b"\t--");
+        }
+        push_value(out, &node.label, "label")?;
+        out.extend_from_slice(b"\t--");
+        push_value(out, &node.edge, "edge")?;
+        out.push(b'\t');
+        push_number(out, parent.map_or(0, number));
+        rest(out, Child::Node(id))?;
+        out.push(b'\n');
+    }
+    Ok(())
 }
 
 /// What a comment says about the `#BOS` line, if it would be read back from there as it is.
@@ -202,7 +187,7 @@ fn is_no_line(text: &str) -> bool {
 fn push_value(out: &mut Vec<u8>, value: &str, what: &str) -> Result<()> {
     if value == "--" || value.contains([' ', '\t', '\n', '\r', '\0']) {
         let message = format!("the {what} {value:?} has no place in a column of export");
-        return Err(refusal(Code::Unwritable, message));
+        return Err(unwritable(message));
     }
     out.push(b'\t');
     out.extend_from_slice(if value.is_empty() { b"--" } else { value.as_bytes() });
@@ -214,30 +199,8 @@ fn push_word(out: &mut Vec<u8>, form: &str) -> Result<()> {
     let is_taken = node_number(form).is_some() || form == "#EOS" || form == "#BOS" || form.starts_with("%%");
     if form.is_empty() || is_taken || form.contains([' ', '\t', '\n', '\r', '\0']) {
         let message = format!("the word {form:?} has no place in the first column of export");
-        return Err(refusal(Code::Unwritable, message));
+        return Err(unwritable(message));
     }
     out.extend_from_slice(form.as_bytes());
     Ok(())
-}
-
-impl<W: Write> Writer for ExportWriter<W> {
-    fn write(&mut self, entry: &Entry) -> Result<()> {
-        self.text.clear();
-        self.n_sentences += 1;
-        let version = self.version;
-        if let Err(error) = self.entry(entry) {
-            // Nothing of this entry was written, not even its #FORMAT line.
-            self.version = version;
-            return Err(error.in_sentence(self.n_sentences));
-        }
-        Ok(self.out.write_all(&self.text)?)
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        Ok(self.out.flush()?)
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        self.flush()
-    }
 }

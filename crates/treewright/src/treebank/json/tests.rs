@@ -1,16 +1,14 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::treebank::random;
+use crate::treebank::{Format, WriteOptions, random, testing};
 
 fn read(text: &str) -> Vec<Result<Entry>> {
-    JsonReader::new(text.as_bytes(), &ReadOptions::default()).collect()
+    testing::read(Format::Json, text, &ReadOptions::default())
 }
 
 fn write(entry: &Entry) -> String {
-    let mut writer = JsonWriter::new(Vec::new());
-    writer.write(entry).and_then(|()| writer.finish()).expect("writable");
-    String::from_utf8(writer.sink).expect("only text is written")
+    testing::write(Format::Json, std::slice::from_ref(entry), &WriteOptions::default()).expect("writable")
 }
 
 #[track_caller]

@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::tree::DependencyTree;
 use crate::tree::arbitrary::{self, Shape};
-use crate::treebank::{DiscbracketWriter, random};
+use crate::tree::{DependencyTree, Tree};
+use crate::treebank::{Format, WriteOptions, random, testing};
 
 const SENTENCE: &str = r#"<s id="s7">
 <graph root="s7_502" discontinuous="true">
@@ -41,7 +41,7 @@ fn wrap(body: &str) -> String {
 }
 
 fn read(text: &str, options: &ReadOptions) -> Vec<Result<Entry>> {
-    TigerReader::new(text.as_bytes(), options).collect()
+    testing::read(Format::Tigerxml, text, options)
 }
 
 fn entries(text: &str) -> Vec<Entry> {
@@ -50,21 +50,12 @@ fn entries(text: &str) -> Vec<Entry> {
 }
 
 fn write(entries: &[Entry]) -> Result<String> {
-    let mut out = Vec::new();
-    let mut writer = TigerWriter::new(&mut out);
-    entries.iter().try_for_each(|entry| writer.write(entry))?;
-    writer.finish()?;
-    Ok(String::from_utf8(out).expect("text"))
+    testing::write(Format::Tigerxml, entries, &WriteOptions::default())
 }
 
 /// The trees as discbracket, errors as they are shown.
 fn shown(text: &str, options: &ReadOptions) -> Vec<String> {
-    let show = |entry: Entry| {
-        let mut out = Vec::new();
-        DiscbracketWriter::new(&mut out).write(&entry).expect("a small tree");
-        String::from_utf8(out).expect("text").trim_end().to_owned()
-    };
-    read(text, options).into_iter().map(|item| item.map_or_else(|e| e.to_string(), show)).collect()
+    testing::shown(read(text, options))
 }
 
 #[track_caller]
@@ -233,7 +224,7 @@ fn bad_xml_ends_the_file() {
     }
     let truncated = "2:1: sentence 1: the file ends inside an element; expected its end tag [TW209]";
     check("<corpus><s>", &[truncated]);
-    let items: Vec<_> = TigerReader::new(&b"<s>\n \0</s>"[..], &ReadOptions::default()).collect();
+    let items = read("<s>\n \0</s>", &ReadOptions::default());
     assert_eq!(items.len(), 1);
     assert_eq!(
         items[0].as_ref().map_err(|e| (e.code, e.location.line, e.location.column)),
@@ -248,13 +239,7 @@ fn what_tigerxml_cannot_hold_is_refused() {
         let good = entries(&wrap(SENTENCE));
         let mut bad = good[0].clone();
         edit(&mut bad);
-        let mut out = Vec::new();
-        let mut writer = TigerWriter::new(&mut out);
-        let error = writer.write(&bad).expect_err("it has no place");
-        assert_eq!((error.code, error.location.sentence), (expected, 1));
-        assert_eq!(writer.write(&good[0]), Ok(()));
-        assert_eq!(writer.finish(), Ok(()));
-        assert_eq!(String::from_utf8(out), Ok(wrap(SENTENCE)));
+        testing::check_refused(Format::Tigerxml, &bad, &good[0], expected);
     }
     check(|entry| entry.sentence.tokens[0].form = "\u{1}".into(), Code::Unwritable);
     check(|entry| entry.sentence.tokens[0].misc = "\u{ffff}".into(), Code::Unwritable);
@@ -299,7 +284,7 @@ proptest! {
     #[test]
     fn damaged_text_is_read_to_its_end(mutations in random::mutations()) {
         let text = random::mutate(wrap(&format!("{SENTENCE}{SENTENCE}")).as_bytes(), &mutations);
-        let items: Vec<_> = TigerReader::new(&text[..], &ReadOptions::default()).take(1000).collect();
+        let items = testing::read(Format::Tigerxml, &text, &ReadOptions::default());
         prop_assert!(items.len() < 50);
     }
 }
