@@ -227,25 +227,28 @@ impl Skipping {
 
     /// Says on stderr what was skipped and gives the exit code: 1 if anything was.
     pub fn report(&self) -> ExitCode {
-        const SHOWN: usize = 20;
-        for error in self.skipped.iter().take(SHOWN) {
-            say!("skipped: {error}");
+        match say_errors("skipped", &self.skipped, 20) {
+            0 => return ExitCode::SUCCESS,
+            1 => say!("1 sentence was skipped"),
+            n => say!("{n} sentences were skipped"),
         }
-        if self.skipped.len() > SHOWN {
-            say!("skipped: ... and {} more", self.skipped.len() - SHOWN);
-        }
-        match self.skipped.len() {
-            0 => ExitCode::SUCCESS,
-            1 => {
-                say!("1 sentence was skipped");
-                ExitCode::FAILURE
-            }
-            n => {
-                say!("{n} sentences were skipped");
-                ExitCode::FAILURE
-            }
+        ExitCode::FAILURE
+    }
+}
+
+/// Says the first of these errors, and how many more there are; gives their number.
+pub fn say_errors<'a>(word: &str, errors: impl IntoIterator<Item = &'a Error>, n_shown: usize) -> usize {
+    let mut n_errors = 0;
+    for error in errors {
+        n_errors += 1;
+        if n_errors <= n_shown {
+            say!("{word}: {}", error.to_string().trim_start());
         }
     }
+    if n_errors > n_shown {
+        say!("{word}: ... and {} more", n_errors - n_shown);
+    }
+    n_errors
 }
 
 /// Calls `each` for every entry of every file.

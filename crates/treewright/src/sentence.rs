@@ -1,6 +1,7 @@
 //! Words and what is known about them before parsing: all that a parser may read.
 
 use compact_str::CompactString;
+use serde::{Deserialize, Serialize};
 
 use crate::ids::TokenIdx;
 
@@ -8,21 +9,28 @@ use crate::ids::TokenIdx;
 pub type Str = CompactString;
 
 /// One syntactic word. An empty field means "not given" (`_` in the column formats, `--` in export).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Token {
     /// The word as written.
     pub form: Str,
     /// The lemma.
+    #[serde(default, skip_serializing_if = "Str::is_empty")]
     pub lemma: Str,
     /// The main part of speech: UPOS, or the one tag of a constituent treebank.
+    #[serde(default, skip_serializing_if = "Str::is_empty")]
     pub tag: Str,
     /// The treebank-specific part of speech beside UPOS (XPOS; POSTAG in CoNLL-X).
+    #[serde(default, skip_serializing_if = "Str::is_empty")]
     pub xpos: Str,
     /// Morphological features (FEATS; the morph column of export).
+    #[serde(default, skip_serializing_if = "Str::is_empty")]
     pub feats: Str,
     /// Enhanced dependencies (DEPS), carried through untouched; PHEAD in CoNLL-X.
+    #[serde(default, skip_serializing_if = "Str::is_empty")]
     pub deps: Str,
     /// Everything else (MISC, such as `SpaceAfter=No`); PDEPREL in CoNLL-X.
+    #[serde(default, skip_serializing_if = "Str::is_empty")]
     pub misc: Str,
 }
 
@@ -50,7 +58,8 @@ pub struct Multiword {
 }
 
 /// An empty node of the enhanced graph (`8.1`): it has a place among the words but is not one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct EmptyNode {
     /// How many words stand before it (the 8 of `8.1`).
     pub after: usize,
@@ -76,6 +85,23 @@ pub struct Sentence {
 }
 
 impl Sentence {
+    /// The tokens as written: form, MISC, and the words that a multiword token stands for.
+    pub fn surface(&self) -> impl Iterator<Item = (&str, &str, &[Token])> {
+        let mut ranges = self.multiwords.iter().peekable();
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let token = self.tokens.get(at)?;
+            let range = ranges.next_if(|range| range.first.index() == at && range.last.index() < self.len());
+            let Some(range) = range else {
+                at += 1;
+                return Some((&*token.form, &*token.misc, &[][..]));
+            };
+            let words = &self.tokens[at..=range.last.index()];
+            at = range.last.index() + 1;
+            Some((&*range.columns[0], &*range.columns[8], words))
+        })
+    }
+
     /// A sentence of bare words and tags.
     pub fn from_tagged<'a>(words: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let tokens = words.into_iter().map(|(form, tag)| Token::new(form, tag)).collect();

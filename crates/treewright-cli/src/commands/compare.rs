@@ -1,6 +1,5 @@
 //! `treewright compare`: is one parser better than another, or was it chance?
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -9,7 +8,7 @@ use serde_json::{Value, json};
 use treewright::eval::report::{figure_json, figure_text, table};
 use treewright::eval::significance::{
     Figure, Interval, McNemar, Randomisation, accuracy, accuracy_counts, bootstrap, mcnemar,
-    stratified_randomisation,
+    stratified_randomisation, sum,
 };
 use treewright::eval::{ConstituentScorer, Counts, SentenceScore, Status, Style};
 use treewright::rng::Rng;
@@ -17,8 +16,8 @@ use treewright::tree::TreeKind;
 use treewright::treebank::Entry;
 use treewright::{Code, Error, Result};
 
-use super::scoring::{ScoringArgs, Treebank, both_texts, dependencies_of, parsed, side_by_side};
-use crate::io::{OnError, Output, say};
+use super::scoring::{ScoringArgs, Treebank, dependencies_of, mismatch, parsed, side_by_side};
+use crate::io::{OnError, Output, say_errors};
 
 /// Test whether two parsers differ by more than chance
 ///
@@ -51,14 +50,6 @@ pub struct CompareArgs {
     #[arg(long, value_name = "P", default_value_t = 0.05, value_parser = level)]
     level: f64,
 
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-
-    /// Write here instead of stdout
-    #[arg(long, short)]
-    output: Option<PathBuf>,
-
     #[command(flatten)]
     scoring: ScoringArgs,
 }
@@ -87,7 +78,7 @@ struct Outcome {
 
 pub fn run(args: &CompareArgs) -> Result<ExitCode> {
     let predicted = [args.a.clone(), args.b.clone()];
-    args.scoring.inputs(&args.gold, &predicted).refuse_as_output(args.output.as_deref())?;
+    args.scoring.inputs(&args.gold, &predicted).refuse_as_output(args.scoring.output.as_deref())?;
     let (gold, files) = args.scoring.read(&args.gold, &predicted)?;
     let kind = gold.kind().expect("a gold file without trees was refused");
     args.scoring.check(kind)?;
@@ -105,20 +96,12 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
     let outcomes: Vec<Outcome> = measures.iter().map(|measure| args.test(measure, &mut rng)).collect();
     let names = [short(&args.a), short(&args.b)];
     let verdict = args.verdict(&outcomes[0], &names, n_sentences);
-    let mut output = Output::create(args.output.as_deref())?;
-    if args.json {
-        writeln!(output, "{:#}", args.json(&outcomes, n_sentences, left_out.len(), &verdict))?;
-    } else {
-        write!(output, "{}\n{verdict}\n", text(&outcomes, &names))?;
-    }
-    output.finish()?;
-    for error in left_out.iter().take(5) {
-        say!("skipped: {}", error.to_string().trim_start());
-    }
-    if left_out.len() > 5 {
-        say!("skipped: ... and {} more", left_out.len() - 5);
-    }
-    Ok(if left_out.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let text = match args.scoring.json {
+        true => format!("{:#}\n", args.json(&outcomes, n_sentences, left_out.len(), &verdict)),
+        false => format!("{}\n{verdict}\n", text(&outcomes, &names)),
+    };
+    Output::put(args.scoring.output.as_deref(), text)?;
+    Ok(if say_errors("skipped", &left_out, 5) == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn level(text: &str) -> Result<f64, String> {
@@ -183,9 +166,8 @@ impl CompareArgs {
             let scores: [SentenceScore; 2] = predictions.map(|p| scorer.add(parsed(g), parsed(p)));
             let bad = scores.iter().position(|score| matches!(score.status, Status::Error(_)));
             if let Some(side) = bad {
-                let Status::Error(mismatch) = &scores[side].status else { continue };
-                let message = format!("{mismatch}{}", both_texts(&g.sentence, &predictions[side].sentence));
-                let error = Error::new(Code::Mismatch, message).in_file(&files[side].name).in_sentence(i + 1);
+                let Status::Error(reason) = &scores[side].status else { continue };
+                let error = mismatch(&reason.to_string(), i, g, predictions[side]).in_file(&files[side].name);
                 // EVALB counts such sentences as errors and goes on; both parsers lose the sentence.
                 if scorer.all().style == Style::Evalb {
                     left_out.push(error);
@@ -234,12 +216,8 @@ impl CompareArgs {
             let trees = predictions.map(|p| dependencies_of(p).filter(|_| words(p) == gold_words));
             let (Some(gold_tree), [Some(a), Some(b)]) = (dependencies_of(g), trees) else {
                 let side = usize::from(trees[0].is_some());
-                let message = format!(
-                    "the words differ, or there is no tree{}",
-                    both_texts(&g.sentence, &predictions[side].sentence)
-                );
-                let error = Error::new(Code::Mismatch, message).in_file(&files[side].name).in_sentence(i + 1);
-                self.leave_out(error, left_out)?;
+                let error = mismatch("the words differ, or there is no tree", i, g, predictions[side]);
+                self.leave_out(error.in_file(&files[side].name), left_out)?;
                 continue;
             };
             // 0: heads and relations, 1: heads alone.
@@ -268,11 +246,6 @@ impl CompareArgs {
 
     fn test(&self, measure: &Measure, rng: &mut Rng) -> Outcome {
         let n = self.shuffles as usize;
-        let sum = |counts: &[Counts]| {
-            let mut total = Counts::default();
-            counts.iter().for_each(|&one| total.add(one));
-            total
-        };
         Outcome {
             name: measure.name,
             sums: [sum(&measure.a), sum(&measure.b)],

@@ -1,6 +1,5 @@
 //! `treewright completions`: what shells need to complete the flags and their values.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory};
@@ -28,8 +27,6 @@ pub struct CompletionsArgs {
 pub fn run(args: &CompletionsArgs) -> Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "treewright", &mut script);
-    let mut output = Output::stdout();
-    output.write_all(&script)?;
-    output.finish()?;
+    Output::put(None, script)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,7 @@
 //! `treewright eval`: scores that agree with EVALB, disco-dop and the CoNLL 2018 script.
 
-use std::io::{IsTerminal, Write};
+use std::collections::HashSet;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -15,10 +16,10 @@ use treewright::treebank::Entry;
 use treewright::{Code, Error, Result};
 
 use super::scoring::{
-    ScoringArgs, Treebank, both_texts, dependencies_of, parsed, side_by_side, text_of, tree_of,
+    ScoringArgs, Treebank, dependencies_of, mismatch, parsed, side_by_side, text_of, tree_of,
 };
 use super::worst::{self, Worst};
-use crate::io::{OnError, Output, say};
+use crate::io::{OnError, Output, say, say_errors};
 use crate::pictures::Picture;
 
 /// Score predicted trees against gold trees
@@ -64,14 +65,6 @@ pub struct EvalArgs {
     #[arg(long)]
     per_sentence: bool,
 
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-
-    /// Write here instead of stdout
-    #[arg(long, short)]
-    output: Option<PathBuf>,
-
     #[command(flatten)]
     scoring: ScoringArgs,
 }
@@ -89,7 +82,7 @@ struct Report {
 
 pub fn run(args: &EvalArgs) -> Result<ExitCode> {
     let inputs = args.scoring.inputs(&args.gold, &args.predicted);
-    inputs.refuse_as_output(args.output.as_deref())?;
+    inputs.refuse_as_output(args.scoring.output.as_deref())?;
     inputs.refuse_as_output(args.plot.as_deref())?;
     let picture = args.plot.as_deref().map(|path| Picture::of_flag("--plot", path)).transpose()?;
     let (gold, predicted) = args.scoring.read(&args.gold, &args.predicted)?;
@@ -104,18 +97,13 @@ pub fn run(args: &EvalArgs) -> Result<ExitCode> {
             TreeKind::Dependencies => args.dependencies(&gold, file)?,
         });
     }
-    let mut output = Output::create(args.output.as_deref())?;
-    if args.json {
-        args.write_json(&mut output, &mut reports)?;
-    } else {
-        args.write_text(&mut output, &reports, kind)?;
-    }
-    output.finish()?;
+    let text = match args.scoring.json {
+        true => format!("{:#}\n", args.json(&mut reports)),
+        false => args.text(&reports, kind),
+    };
+    Output::put(args.scoring.output.as_deref(), text)?;
     if let Some(picture) = picture {
-        let bytes = picture.bytes(curve(&reports, kind).svg())?;
-        let mut output = Output::create(args.plot.as_deref())?;
-        output.write_all(&bytes)?;
-        output.finish()?;
+        Output::put(args.plot.as_deref(), picture.bytes(curve(&reports, kind).svg())?)?;
     }
     Ok(args.conclude(&gold, &predicted, &reports))
 }
@@ -147,11 +135,10 @@ impl EvalArgs {
                 None => scorer.add(parsed(g), parsed(p)),
                 Some(_) => scorer.add_unreadable(parsed(g)),
             };
-            if let Status::Error(mismatch) = &score.status {
-                let error = unreadable.cloned().unwrap_or_else(|| {
-                    let message = format!("{mismatch}{}", both_texts(&g.sentence, &p.sentence));
-                    Error::new(Code::Mismatch, message).in_file(&predicted.name).in_sentence(i + 1)
-                });
+            if let Status::Error(reason) = &score.status {
+                let error = unreadable
+                    .cloned()
+                    .unwrap_or_else(|| mismatch(&reason.to_string(), i, g, p).in_file(&predicted.name));
                 let first = first_error.get_or_insert_with(|| error.clone());
                 // disco-dop has no figures from here on; EVALB gives up after some errors.
                 let is_too_much = !is_evalb || scorer.all().errors > params.max_error as u64 + 1;
@@ -192,24 +179,13 @@ impl EvalArgs {
     fn dependencies(&self, gold: &Treebank, predicted: &Treebank) -> Result<Report> {
         let (pairing, left_over) = side_by_side(gold, predicted);
         let mut problems = Vec::new();
-        let (of_gold, of_predicted): (Vec<&Entry>, Vec<&Entry>) = match self.scoring.on_error {
-            OnError::Fail => (gold.entries.iter().collect(), predicted.entries.iter().collect()),
-            OnError::Skip => {
-                let whole: (Vec<&Entry>, Vec<&Entry>) =
-                    (gold.entries.iter().collect(), predicted.entries.iter().collect());
-                if conll18::evaluate(&whole.0, &whole.1).is_ok() {
-                    whole
-                } else {
-                    problems.extend(left_over);
-                    pairing
-                        .pairs
-                        .iter()
-                        .enumerate()
-                        .filter_map(|(i, &pair)| fits(i, pair, &mut problems))
-                        .unzip()
-                }
-            }
-        };
+        let (mut of_gold, mut of_predicted): (Vec<&Entry>, Vec<&Entry>) =
+            (gold.entries.iter().collect(), predicted.entries.iter().collect());
+        if self.scoring.on_error == OnError::Skip && conll18::evaluate(&of_gold, &of_predicted).is_err() {
+            problems.extend(left_over);
+            let pairs = pairing.pairs.iter().enumerate();
+            (of_gold, of_predicted) = pairs.filter_map(|(i, &pair)| fits(i, pair, &mut problems)).unzip();
+        }
         let scores = conll18::evaluate(&of_gold, &of_predicted)
             .map_err(|reason| incomparable(&reason, (gold, &of_gold), (predicted, &of_predicted)))?;
         for problem in &mut problems {
@@ -257,7 +233,7 @@ impl EvalArgs {
         Ok(Report { name: predicted.name.clone(), json, text, breakdowns, worst, problems })
     }
 
-    fn write_json(&self, output: &mut Output, reports: &mut Vec<Report>) -> Result<()> {
+    fn json(&self, reports: &mut [Report]) -> Value {
         for report in reports.iter_mut() {
             if !self.by.is_empty() {
                 report.json["by"] = report.breakdowns.iter().map(report::breakdown_json).collect();
@@ -270,56 +246,40 @@ impl EvalArgs {
                     report.problems.iter().map(|error| json!(error.to_string())).collect();
             }
         }
-        let value = if let [report] = reports.as_mut_slice() {
-            report.json.take()
-        } else {
-            let with_name = |report: &mut Report| {
-                let mut value = json!({ "file": report.name });
-                if let (Value::Object(all), Value::Object(more)) = (&mut value, report.json.take()) {
-                    all.extend(more);
-                }
-                value
-            };
-            json!({ "files": reports.iter_mut().map(with_name).collect::<Vec<_>>() })
+        if let [report] = reports {
+            return report.json.take();
+        }
+        let with_name = |report: &mut Report| {
+            let mut value = json!({ "file": report.name });
+            if let (Value::Object(all), Value::Object(more)) = (&mut value, report.json.take()) {
+                all.extend(more);
+            }
+            value
         };
-        writeln!(output, "{value:#}")?;
-        Ok(())
+        json!({ "files": reports.iter_mut().map(with_name).collect::<Vec<_>>() })
     }
 
-    fn write_text(&self, output: &mut Output, reports: &[Report], kind: TreeKind) -> Result<()> {
-        for (i, report) in reports.iter().enumerate() {
-            if reports.len() > 1 {
-                writeln!(output, "{}{}", if i > 0 { "\n" } else { "" }, report.name)?;
-            }
-            write!(output, "{}", report.text)?;
+    fn text(&self, reports: &[Report], kind: TreeKind) -> String {
+        let mut parts = Vec::new();
+        for report in reports {
+            let name = if reports.len() > 1 { format!("{}\n", report.name) } else { String::new() };
+            parts.push(name + &report.text);
             for breakdown in report.breakdowns.iter().filter(|_| !self.by.is_empty()) {
-                let table = [(report.name.clone(), breakdown.clone())];
-                write!(output, "\n{}", report::breakdown_text(&table, kind == TreeKind::Dependencies))?;
+                parts.push(report::breakdown_text(breakdown, kind == TreeKind::Dependencies));
             }
-            for worst in &report.worst {
-                write!(output, "\n{}", worst.text())?;
-            }
+            parts.extend(report.worst.iter().map(Worst::text));
         }
-        Ok(())
+        parts.join("\n")
     }
 
     /// Says what did not fit, and gives the exit code.
     fn conclude(&self, gold: &Treebank, predicted: &[Treebank], reports: &[Report]) -> ExitCode {
-        const SHOWN: usize = 5;
         let is_fatal = self.scoring.on_error == OnError::Fail;
         let word = if is_fatal { "error" } else { "skipped" };
         let unreadable =
             predicted.iter().chain([gold]).flat_map(|file| &file.unreadable).map(|(_, error)| error);
-        let mut n_told = 0;
-        for problem in unreadable.chain(reports.iter().flat_map(|report| &report.problems)) {
-            n_told += 1;
-            if n_told <= SHOWN {
-                say!("{word}: {}", problem.to_string().trim_start());
-            }
-        }
-        if n_told > SHOWN {
-            say!("{word}: ... and {} more", n_told - SHOWN);
-        }
+        let problems = unreadable.chain(reports.iter().flat_map(|report| &report.problems));
+        let n_told = say_errors(word, problems, 5);
         if n_told > 0 && is_fatal {
             say!("the scores leave these out; --on-error skip accepts that");
         }
@@ -365,8 +325,7 @@ fn fits<'a>(
     } else {
         return Some((gold, predicted));
     };
-    let message = format!("{reason}{}", both_texts(&gold.sentence, &predicted.sentence));
-    problems.push(Error::new(Code::Mismatch, message).in_sentence(i + 1));
+    problems.push(mismatch(reason, i, gold, predicted));
     None
 }
 
@@ -402,19 +361,8 @@ fn incomparable(
 }
 
 fn sentence_table(scores: &[SentenceScore]) -> String {
-    let head = [
-        "sentence",
-        "words",
-        "status",
-        "recall",
-        "precision",
-        "F1",
-        "matched",
-        "gold",
-        "predicted",
-        "crossing",
-    ];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    let head = "sentence words status recall precision F1 matched gold predicted crossing";
+    let mut rows = vec![head.split(' ').map(str::to_owned).collect::<Vec<_>>()];
     for (i, score) in scores.iter().enumerate() {
         let counts = score.brackets;
         let status = match score.status {
@@ -438,13 +386,8 @@ fn curve(reports: &[Report], kind: TreeKind) -> Plot {
     let by = breakdowns.first().map_or(By::Length, |breakdown| breakdown.by());
     let mut groups: Vec<_> = breakdowns.iter().flat_map(|b| b.groups()).map(|(group, _)| group).collect();
     if by == By::Label {
-        let mut seen = Vec::new();
-        groups.retain(|group| {
-            !seen.contains(group) && {
-                seen.push(*group);
-                true
-            }
-        });
+        let mut seen = HashSet::new();
+        groups.retain(|group| seen.insert(*group));
     } else {
         groups.sort();
         groups.dedup();
@@ -457,12 +400,9 @@ fn curve(reports: &[Report], kind: TreeKind) -> Plot {
         values: groups.iter().map(|group| value(breakdown, *group)).collect(),
     });
     let dependencies = kind == TreeKind::Dependencies;
+    let figure = if dependencies { "LAS F1" } else { "Labelled F1" };
     Plot {
-        title: format!(
-            "{} by {}",
-            if dependencies { "LAS F1" } else { "Labelled F1" },
-            by.title(dependencies)
-        ),
+        title: format!("{figure} by {}", by.title(dependencies)),
         x_title: by.title(dependencies).to_owned(),
         y_title: "F1".to_owned(),
         series: series.collect(),

@@ -8,7 +8,7 @@ mod output;
 mod source;
 mod text_lines;
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -467,9 +467,7 @@ impl Totals {
                 "tokens_per_second": rate,
                 "tokens_per_parsing_second": self.tokens as f64 / self.seconds.max(1e-9),
             });
-            let mut output = Output::create(Some(path))?;
-            writeln!(output, "{stats:#}")?;
-            output.finish()?;
+            Output::put(Some(path), format!("{stats:#}\n"))?;
         }
         Ok(())
     }

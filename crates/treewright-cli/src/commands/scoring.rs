@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use treewright::eval::pairing::{self, Pairing, Side};
-use treewright::eval::{Params, Parsed, conll18};
+use treewright::eval::{Params, Parsed};
 use treewright::tree::TreeKind;
 use treewright::treebank::{self, Entry, Format, Limit, ReadOptions};
 use treewright::{Code, ConstituentTree, DependencyTree, Error, Result, Sentence, Tree};
@@ -17,6 +17,14 @@ use crate::values;
 /// Flags of the commands that score.
 #[derive(Args, Clone, Debug)]
 pub struct ScoringArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// Write here instead of stdout
+    #[arg(long, short)]
+    pub output: Option<PathBuf>,
+
     /// What counts: collins, evalb, spmrl, proper, or a .prm file [default: collins; proper for formats that can
     /// hold discontinuous trees]
     #[arg(long, value_name = "NAME|FILE")]
@@ -227,7 +235,7 @@ pub fn parsed(entry: &Entry) -> Parsed<'_> {
 /// The words of a sentence, cut if there are very many.
 pub fn text_of(sentence: &Sentence) -> String {
     const SHOWN: usize = 40;
-    let words: Vec<&str> = conll18::surface(sentence).collect();
+    let words: Vec<&str> = sentence.surface().map(|(form, ..)| form).collect();
     match words.len() {
         0 => "(nothing)".to_owned(),
         n if n > SHOWN => format!("{} ... ({n} words)", words[..SHOWN].join(" ")),
@@ -235,9 +243,11 @@ pub fn text_of(sentence: &Sentence) -> String {
     }
 }
 
-/// Two texts, one below the other.
-pub fn both_texts(gold: &Sentence, predicted: &Sentence) -> String {
-    format!("\n  gold:      {}\n  predicted: {}", text_of(gold), text_of(predicted))
+/// A pair of sentences (counted from 0) that does not fit together, with both texts, one below the other.
+pub fn mismatch(reason: &str, number: usize, gold: &Entry, predicted: &Entry) -> Error {
+    let (gold, predicted) = (text_of(&gold.sentence), text_of(&predicted.sentence));
+    let message = format!("{reason}\n  gold:      {gold}\n  predicted: {predicted}");
+    Error::new(Code::Mismatch, message).in_sentence(number + 1)
 }
 
 /// Puts sentences side by side; says what has no partner.

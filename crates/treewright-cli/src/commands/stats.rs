@@ -1,6 +1,5 @@
 //! `treewright stats`: what is in a treebank.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -41,12 +40,7 @@ pub fn run(args: &StatsArgs) -> Result<ExitCode> {
         stats.add(&entry);
         Ok(())
     })?;
-    let mut output = Output::create(args.output.as_deref())?;
-    if args.json {
-        writeln!(output, "{:#}", stats.json())?;
-    } else {
-        write!(output, "{}", visible(&stats.text()))?;
-    }
-    output.finish()?;
+    let text = if args.json { format!("{:#}\n", stats.json()) } else { visible(&stats.text()) };
+    Output::put(args.output.as_deref(), text)?;
     Ok(skipping.report())
 }

@@ -55,6 +55,16 @@ impl Output {
         }
     }
 
+    /// Writes all of an output at once.
+    ///
+    /// # Errors
+    /// When it cannot be written, or is a model.
+    pub fn put(path: Option<&Path>, bytes: impl AsRef<[u8]>) -> Result<()> {
+        let mut output = Self::create(path)?;
+        output.write_all(bytes.as_ref())?;
+        output.finish()
+    }
+
     /// Opens an output for a model; see [`super::refuse_unless_model`].
     ///
     /// # Errors
@@ -75,14 +85,16 @@ impl Output {
         let stdout = Named { sink: stdout, name: "stdout".to_owned() };
         let sink: Box<dyn Write + Send> =
             if is_terminal { Box::new(Visible::new(stdout)) } else { Box::new(stdout) };
-        Output { sink: BufWriter::new(Sink::Plain(sink)), place: Place::Final, name: "stdout".to_owned() }
+        Self::final_place(sink)
     }
 
     /// The standard output for drawings, whose colours are control characters; they show those of the words.
     pub fn stdout_with_colors() -> Self {
-        let stdout = Named { sink: io::stdout(), name: "stdout".to_owned() };
-        let sink = Sink::Plain(Box::new(stdout));
-        Output { sink: BufWriter::new(sink), place: Place::Final, name: "stdout".to_owned() }
+        Self::final_place(Box::new(Named { sink: io::stdout(), name: "stdout".to_owned() }))
+    }
+
+    fn final_place(sink: Box<dyn Write + Send>) -> Self {
+        Output { sink: BufWriter::new(Sink::Plain(sink)), place: Place::Final, name: "stdout".to_owned() }
     }
 
     fn file(path: &Path, compression: Compression) -> Result<Self> {

@@ -147,16 +147,15 @@ fn models_are_told_apart() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("treewright models lists them"));
 }
 
-/// The program's own model, if it was built with one.
+/// The program's own model.
 #[test]
 fn the_default_model_parses() {
     let names = stdout(&["models"], "");
-    if names.contains("in the program") {
-        let trees = stdout(&["parse", "--as", "constituents"], "The public is still cautious.\n");
-        assert!(trees.starts_with('(') && trees.contains("cautious"), "{trees}");
-        let words = stdout(&["parse"], "The public is still cautious.\n");
-        assert_eq!(words.lines().filter(|line| line.contains('\t')).count(), 6, "{words}");
-    }
+    assert!(names.contains("in the program"), "{names}");
+    let trees = stdout(&["parse", "--as", "constituents"], "The public is still cautious.\n");
+    assert!(trees.starts_with('(') && trees.contains("cautious"), "{trees}");
+    let words = stdout(&["parse"], "The public is still cautious.\n");
+    assert_eq!(words.lines().filter(|line| line.contains('\t')).count(), 6, "{words}");
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod tests;
 
 pub use html::{html_head, html_section, html_tail};
 pub use layout::Layout;
+pub(crate) use svg::Escaped;
 pub use svg::svg;
 pub use terminal::{TerminalOptions, terminal};
 pub use tex::{tex_head, tex_picture, tex_tail};

@@ -73,6 +73,18 @@ pub(super) struct Line {
     pub is_marked: bool,
 }
 
+impl Line {
+    /// The corners of the arrow head at its end.
+    pub fn tip(&self) -> [(i32, i32); 3] {
+        let n = self.points.len();
+        let ((xa, ya), (x, y)) = (self.points[n - 2], self.points[n - 1]);
+        let (dx, dy) = ((x - xa).signum(), (y - ya).signum());
+        let (back_x, back_y) = (x - 6 * dx, y - 6 * dy);
+        let (side_x, side_y) = (4 * dy, 4 * dx);
+        [(x, y), (back_x + side_x, back_y + side_y), (back_x - side_x, back_y - side_y)]
+    }
+}
+
 /// Everything to be drawn.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scene {
@@ -145,7 +157,7 @@ impl Scene {
     ) -> Result<Scene> {
         let (mut across, mut down) = (None, None);
         if layout.orientation != Orientation::Down {
-            let scene = Scene::across(layout, metrics);
+            let scene = Scene::placed(layout, metrics, false);
             if fits(&scene) {
                 if scene.width <= max_width || layout.orientation == Orientation::Across {
                     return Ok(scene);
@@ -154,35 +166,39 @@ impl Scene {
             }
         }
         if layout.orientation != Orientation::Across {
-            down = Some(Scene::down(layout, metrics)).filter(fits);
+            down = Some(Scene::placed(layout, metrics, true)).filter(fits);
         }
         let n = layout.words.len();
         down.or(across).ok_or_else(|| too_large(format!("a drawing of these {n} words would be too large")))
     }
 
-    fn across(layout: &Layout, metrics: &Metrics) -> Scene {
+    /// The words side by side, or below one another.
+    fn placed(layout: &Layout, metrics: &Metrics, is_down: bool) -> Scene {
         let mut scene = Scene::default();
-        match &layout.structure {
-            Structure::Constituents(tree) => scene.constituents_across(layout, tree, metrics),
-            Structure::Dependencies(tree) => scene.dependencies_across(layout, tree, metrics),
+        match (&layout.structure, is_down) {
+            (Structure::Constituents(tree), false) => scene.constituents_across(layout, tree, metrics),
+            (Structure::Constituents(tree), true) => scene.constituents_down(layout, tree, metrics),
+            (Structure::Dependencies(tree), false) => scene.dependencies_across(layout, tree, metrics),
+            (Structure::Dependencies(tree), true) => scene.dependencies_down(layout, tree, metrics),
         }
         scene.measure(metrics);
-        if layout.rtl {
+        if layout.rtl && !is_down {
             scene.mirror(metrics);
         }
-        scene.add_notes(layout, metrics);
+        for note in &layout.notes {
+            scene.text(0, scene.height, Role::Note, note, metrics);
+            scene.measure(metrics);
+        }
         scene
     }
 
-    fn down(layout: &Layout, metrics: &Metrics) -> Scene {
-        let mut scene = Scene::default();
-        match &layout.structure {
-            Structure::Constituents(tree) => scene.constituents_down(layout, tree, metrics),
-            Structure::Dependencies(tree) => scene.dependencies_down(layout, tree, metrics),
-        }
-        scene.measure(metrics);
-        scene.add_notes(layout, metrics);
-        scene
+    /// The lines in the order in which they are drawn: what crosses goes on top. The halos of a group come before its
+    /// lines, which they must not cut.
+    pub fn groups(&self) -> Vec<Vec<&Line>> {
+        let mut lines: Vec<&Line> = self.lines.iter().collect();
+        lines.sort_by_key(|line| (line.is_marked, line.group));
+        let groups = lines.chunk_by(|a, b| (a.is_marked, a.group) == (b.is_marked, b.group));
+        groups.map(<[&Line]>::to_vec).collect()
     }
 
     fn measure(&mut self, metrics: &Metrics) {
@@ -202,13 +218,6 @@ impl Scene {
         }
         for point in self.lines.iter_mut().flat_map(|line| &mut line.points) {
             point.0 = self.width - metrics.unit - point.0;
-        }
-    }
-
-    fn add_notes(&mut self, layout: &Layout, metrics: &Metrics) {
-        for note in &layout.notes {
-            self.text(0, self.height, Role::Note, note, metrics);
-            self.measure(metrics);
         }
     }
 

@@ -98,18 +98,16 @@ fn write_svg(
             -BORDER
         )?;
     }
-    // What crosses goes on top. Within a group the halos come first: they must not cut its own lines.
-    let mut lines: Vec<&Line> = scene.lines.iter().collect();
-    lines.sort_by_key(|line| (line.is_marked, line.group));
-    for group in lines.chunk_by(|a, b| (a.is_marked, a.group) == (b.is_marked, b.group)) {
-        for line in group {
+    for group in scene.groups() {
+        for line in &group {
             writeln!(out, "<path class=\"halo\" d=\"{}\"/>", Path(line))?;
         }
         for line in group {
             let mark = if line.is_marked { " mark" } else { "" };
             writeln!(out, "<path class=\"line{mark}\" d=\"{}\"/>", Path(line))?;
             if line.has_arrow {
-                writeln!(out, "<path class=\"tip{mark}\" d=\"{}\"/>", Tip(line))?;
+                let [(x, y), (x1, y1), (x2, y2)] = line.tip();
+                writeln!(out, "<path class=\"tip{mark}\" d=\"M{x} {y}L{x1} {y1}L{x2} {y2}Z\"/>")?;
             }
         }
     }
@@ -185,22 +183,8 @@ pub(super) fn corner_radius(points: &[(i32, i32)], i: usize) -> i32 {
     before.min(after).min(ROUNDING)
 }
 
-/// The arrow head at the end of a line.
-struct Tip<'a>(&'a Line);
-
-impl std::fmt::Display for Tip<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let n = self.0.points.len();
-        let ((xa, ya), (x, y)) = (self.0.points[n - 2], self.0.points[n - 1]);
-        let (dx, dy) = ((x - xa).signum(), (y - ya).signum());
-        let (back_x, back_y) = (x - 6 * dx, y - 6 * dy);
-        let (side_x, side_y) = (4 * dy, 4 * dx);
-        write!(f, "M{x} {y}L{} {}L{} {}Z", back_x + side_x, back_y + side_y, back_x - side_x, back_y - side_y)
-    }
-}
-
 /// Text in XML.
-pub(super) struct Escaped<'a>(pub &'a str);
+pub(crate) struct Escaped<'a>(pub &'a str);
 
 impl std::fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

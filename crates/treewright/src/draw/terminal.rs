@@ -228,38 +228,14 @@ fn paint(out: &mut String, text: &str, role: Role, options: &TerminalOptions) {
 }
 
 fn box_character(arms: u8) -> char {
-    let round = arms & ROUND != 0;
+    let corner = |sharp, round| if arms & ROUND != 0 { round } else { sharp };
     match arms & !ROUND {
         a if a & (EAST | WEST) == 0 => '│',
         a if a & (NORTH | SOUTH) == 0 => '─',
-        a if a == EAST | SOUTH => {
-            if round {
-                '╭'
-            } else {
-                '┌'
-            }
-        }
-        a if a == WEST | SOUTH => {
-            if round {
-                '╮'
-            } else {
-                '┐'
-            }
-        }
-        a if a == NORTH | EAST => {
-            if round {
-                '╰'
-            } else {
-                '└'
-            }
-        }
-        a if a == NORTH | WEST => {
-            if round {
-                '╯'
-            } else {
-                '┘'
-            }
-        }
+        a if a == EAST | SOUTH => corner('┌', '╭'),
+        a if a == WEST | SOUTH => corner('┐', '╮'),
+        a if a == NORTH | EAST => corner('└', '╰'),
+        a if a == NORTH | WEST => corner('┘', '╯'),
         a if a & WEST == 0 => '├',
         a if a & EAST == 0 => '┤',
         a if a & NORTH == 0 => '┬',

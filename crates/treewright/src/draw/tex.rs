@@ -79,16 +79,16 @@ fn write_picture(out: &mut String, layout: &Layout, scene: &Scene) -> std::fmt::
         writeln!(out, "% {}", layout.title())?;
     }
     writeln!(out, "\\begin{{tikzpicture}}[tw]")?;
-    let mut lines: Vec<&Line> = scene.lines.iter().collect();
-    lines.sort_by_key(|line| (line.is_marked, line.group));
-    for group in lines.chunk_by(|a, b| (a.is_marked, a.group) == (b.is_marked, b.group)) {
-        for line in group {
+    for group in scene.groups() {
+        for line in &group {
             write_path(out, "halo", line)?;
         }
         for line in group {
             write_path(out, if line.is_marked { "line, tw mark" } else { "line" }, line)?;
             if line.has_arrow {
-                write_tip(out, line)?;
+                let style = if line.is_marked { "marked tip" } else { "tip" };
+                let [(x, y), (x1, y1), (x2, y2)] = line.tip();
+                writeln!(out, "\\path[tw {style}] ({x},{y}) -- ({x1},{y1}) -- ({x2},{y2}) -- cycle;")?;
             }
         }
     }
@@ -128,23 +128,6 @@ fn write_path(out: &mut String, style: &str, line: &Line) -> std::fmt::Result {
         }
     }
     writeln!(out, ";")
-}
-
-fn write_tip(out: &mut String, line: &Line) -> std::fmt::Result {
-    let n = line.points.len();
-    let ((xa, ya), (x, y)) = (line.points[n - 2], line.points[n - 1]);
-    let (dx, dy) = ((x - xa).signum(), (y - ya).signum());
-    let (bx, by) = (x - 6 * dx, y - 6 * dy);
-    let (sx, sy) = (4 * dy, 4 * dx);
-    let style = if line.is_marked { "marked tip" } else { "tip" };
-    writeln!(
-        out,
-        "\\path[tw {style}] ({x},{y}) -- ({},{}) -- ({},{}) -- cycle;",
-        bx + sx,
-        by + sy,
-        bx - sx,
-        by - sy
-    )
 }
 
 /// Text in LaTeX: nothing in it is a command.

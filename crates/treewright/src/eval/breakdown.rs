@@ -79,7 +79,7 @@ impl FromStr for By {
 }
 
 /// A group.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {
     /// A number, or the first and last of a range.
     Range(usize, usize),

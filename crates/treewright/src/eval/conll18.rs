@@ -294,27 +294,14 @@ pub fn evaluate(gold: &[&Entry], system: &[&Entry]) -> Result<Conll18, Incompara
 
 /// Do both sentences have the same text but for white space?
 pub fn same_text(a: &Sentence, b: &Sentence) -> bool {
-    let text = |sentence| {
+    let text = |sentence: &Sentence| {
         let mut side = Side::default();
-        surface(sentence).for_each(|form| {
+        for (form, ..) in sentence.surface() {
             side.token(form);
-        });
+        }
         side.text
     };
     text(a) == text(b)
-}
-
-/// The surface tokens of a sentence: multiword tokens in place of their words.
-pub fn surface(sentence: &Sentence) -> impl Iterator<Item = &str> {
-    let mut multiwords = sentence.multiwords.iter().peekable();
-    let mut covered = 0;
-    sentence.tokens.iter().enumerate().filter_map(move |(i, token)| {
-        if let Some(multiword) = multiwords.next_if(|multiword| multiword.first.index() == i) {
-            covered = multiword.last.index() + 1;
-            return Some(multiword.columns[0].as_str());
-        }
-        (i >= covered).then_some(token.form.as_str())
-    })
 }
 
 struct Scorer<'a> {

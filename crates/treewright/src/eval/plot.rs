@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::draw::Escaped;
+
 /// One parser's points: a value per group, or none where the group is empty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
@@ -37,18 +39,7 @@ const BOTTOM: f64 = 84.0;
 
 /// Text that may stand in XML.
 fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c if c.is_control() => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
+    Escaped(&text.replace(char::is_control, " ")).to_string()
 }
 
 impl Plot {

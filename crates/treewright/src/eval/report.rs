@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::attachment::{AttachmentScore, Attachments};
 use super::breakdown::Breakdown;
 use super::conll18::Conll18;
-use super::totals::{Tally, Totals};
+use super::totals::{Counts, Tally, Totals};
 use super::{ConstituentScorer, SentenceScore, Status, Style};
 
 /// A figure to two decimals, rounded as it is printed; `null` if undefined.
@@ -24,45 +24,60 @@ pub fn figure_text(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"))
 }
 
+/// A figure: its key in JSON, its name in a table, and how it follows from the sums.
+type Figure = (&'static str, &'static str, fn(&Totals) -> Option<f64>);
+
+const FIGURES: [Figure; 8] = [
+    ("recall", "recall", Totals::recall),
+    ("precision", "precision", Totals::precision),
+    ("f1", "F1", Totals::f1),
+    ("exact", "exact match", Totals::exact),
+    ("average_crossing", "average crossing", Totals::average_crossing),
+    ("no_crossing", "no crossing", Totals::no_crossing),
+    ("two_or_less_crossing", "two or fewer crossing", Totals::two_or_less_crossing),
+    ("tag_accuracy", "tag accuracy", Totals::tag_accuracy),
+];
+
+/// Those of the discontinuous constituents.
+const DISC_FIGURES: [Figure; 4] = [
+    ("recall", "  recall", |totals| totals.discontinuous.brackets.recall()),
+    ("precision", "  precision", |totals| totals.discontinuous.brackets.precision()),
+    ("f1", "  F1", |totals| totals.discontinuous.brackets.f1()),
+    ("exact", "  exact match", |totals| totals.discontinuous.exact()),
+];
+
+fn add_figures(value: &mut Value, figures: &[Figure], totals: &Totals) {
+    for (key, _, figure) in figures {
+        value[key] = figure_json(figure(totals));
+    }
+}
+
 fn totals_json(totals: &Totals) -> Value {
-    json!({
-        "sentences": totals.sentences,
-        "errors": totals.errors,
-        "skipped": totals.skipped,
-        "matched": totals.brackets.matched,
-        "gold": totals.brackets.gold,
-        "predicted": totals.brackets.predicted,
-        "recall": figure_json(totals.recall()),
-        "precision": figure_json(totals.precision()),
-        "f1": figure_json(totals.f1()),
-        "exact": figure_json(totals.exact()),
-        "average_crossing": figure_json(totals.average_crossing()),
-        "no_crossing": figure_json(totals.no_crossing()),
-        "two_or_less_crossing": figure_json(totals.two_or_less_crossing()),
-        "tag_accuracy": figure_json(totals.tag_accuracy()),
-        "words": totals.words,
-        "correct_tags": totals.correct_tags,
-        "longest": totals.longest,
-    })
+    let Counts { matched, gold, predicted } = totals.brackets;
+    let (sentences, errors, skipped) = (totals.sentences, totals.errors, totals.skipped);
+    let mut value = json!({
+        "sentences": sentences, "errors": errors, "skipped": skipped,
+        "matched": matched, "gold": gold, "predicted": predicted,
+    });
+    add_figures(&mut value, &FIGURES, totals);
+    value["words"] = json!(totals.words);
+    value["correct_tags"] = json!(totals.correct_tags);
+    value["longest"] = json!(totals.longest);
+    value
 }
 
 /// Constituents: `all`, `le40` (whatever the cut-off, which `cutoff` tells) and `disc`.
 pub fn constituents_json(scorer: &ConstituentScorer, cutoff: usize) -> Value {
     let all = scorer.all();
-    let disc = &all.discontinuous;
+    let Counts { matched, gold, predicted } = all.discontinuous.brackets;
+    let sentences = all.discontinuous.sentences;
+    let mut disc =
+        json!({ "sentences": sentences, "matched": matched, "gold": gold, "predicted": predicted });
+    add_figures(&mut disc, &DISC_FIGURES, all);
     let mut value = json!({
         "all": totals_json(all),
         "le40": totals_json(scorer.up_to_cutoff()),
-        "disc": {
-            "sentences": disc.sentences,
-            "matched": disc.brackets.matched,
-            "gold": disc.brackets.gold,
-            "predicted": disc.brackets.predicted,
-            "recall": figure_json(disc.brackets.recall()),
-            "precision": figure_json(disc.brackets.precision()),
-            "f1": figure_json(disc.brackets.f1()),
-            "exact": figure_json(disc.exact()),
-        },
+        "disc": disc,
         "cutoff": cutoff,
         "scorer": match all.style {
             Style::Evalb => "evalb",
@@ -196,7 +211,6 @@ pub fn constituents_text(scorer: &ConstituentScorer, cutoff: usize) -> String {
     let mut add = |name: &str, value: &dyn Fn(&Totals) -> String| {
         rows.push(row([name.to_owned(), value(columns[0]), value(columns[1])]));
     };
-    let figure = |of: fn(&Totals) -> Option<f64>| move |totals: &Totals| figure_text(of(totals));
     add("sentences", &|t| t.sentences.to_string());
     if scorer.all().errors + scorer.all().skipped > 0 {
         add("  errors", &|t| t.errors.to_string());
@@ -205,25 +219,16 @@ pub fn constituents_text(scorer: &ConstituentScorer, cutoff: usize) -> String {
     add("brackets in gold", &|t| t.brackets.gold.to_string());
     add("brackets predicted", &|t| t.brackets.predicted.to_string());
     add("brackets matched", &|t| t.brackets.matched.to_string());
-    add("recall", &figure(Totals::recall));
-    add("precision", &figure(Totals::precision));
-    add("F1", &figure(Totals::f1));
-    add("exact match", &figure(Totals::exact));
-    match scorer.all().style {
-        Style::Evalb => {
-            add("average crossing", &figure(Totals::average_crossing));
-            add("no crossing", &figure(Totals::no_crossing));
-            add("two or fewer crossing", &figure(Totals::two_or_less_crossing));
-            add("tag accuracy", &figure(Totals::tag_accuracy));
-        }
-        Style::Disco => {
-            add("tag accuracy", &figure(Totals::tag_accuracy));
-            add("discontinuous in gold", &|t| t.discontinuous.brackets.gold.to_string());
-            add("  predicted", &|t| t.discontinuous.brackets.predicted.to_string());
-            add("  recall", &figure(|t| t.discontinuous.brackets.recall()));
-            add("  precision", &figure(|t| t.discontinuous.brackets.precision()));
-            add("  F1", &figure(|t| t.discontinuous.brackets.f1()));
-            add("  exact match", &figure(|t| t.discontinuous.exact()));
+    let is_disco = scorer.all().style == Style::Disco;
+    // disco-dop has no figures about crossing brackets.
+    for (_, name, figure) in FIGURES.iter().filter(|(key, ..)| !(is_disco && key.contains("crossing"))) {
+        add(name, &|t| figure_text(figure(t)));
+    }
+    if is_disco {
+        add("discontinuous in gold", &|t| t.discontinuous.brackets.gold.to_string());
+        add("  predicted", &|t| t.discontinuous.brackets.predicted.to_string());
+        for (_, name, figure) in &DISC_FIGURES {
+            add(name, &|t| figure_text(figure(t)));
         }
     }
     table(&rows)
@@ -254,25 +259,16 @@ pub fn dependencies_text(scores: &Conll18, attachments: Option<&AttachmentScore>
     out
 }
 
-/// A breakdown of one or several parsers as a table.
-pub fn breakdown_text(breakdowns: &[(String, Breakdown)], dependencies: bool) -> String {
-    let Some((_, first)) = breakdowns.first() else { return String::new() };
-    let mut out = String::new();
-    for (name, breakdown) in breakdowns {
-        let mut rows =
-            vec![row([first.by().title(dependencies), "gold", "predicted", "recall", "precision", "F1"])];
-        for (group, tally) in breakdown.groups() {
-            let figures = [tally.recall(), tally.precision(), tally.f1()].map(figure_text);
-            let counts = [group.to_string(), tally.gold.to_string(), tally.predicted.to_string()];
-            rows.push(row(counts.into_iter().chain(figures)));
-        }
-        if breakdowns.len() > 1 {
-            writeln!(out, "{name}").expect("text grows");
-        }
-        writeln!(out, "{}", table(&rows)).expect("text grows");
+/// A breakdown as a table.
+pub fn breakdown_text(breakdown: &Breakdown, dependencies: bool) -> String {
+    let title = breakdown.by().title(dependencies);
+    let mut rows = vec![row([title, "gold", "predicted", "recall", "precision", "F1"])];
+    for (group, tally) in breakdown.groups() {
+        let figures = [tally.recall(), tally.precision(), tally.f1()].map(figure_text);
+        let counts = [group.to_string(), tally.gold.to_string(), tally.predicted.to_string()];
+        rows.push(row(counts.into_iter().chain(figures)));
     }
-    out.pop();
-    out
+    table(&rows)
 }
 
 #[cfg(test)]

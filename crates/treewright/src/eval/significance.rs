@@ -19,7 +19,8 @@ pub struct Randomisation {
     pub n_shuffles: usize,
 }
 
-fn sum(counts: &[Counts]) -> Counts {
+/// The sum over sentences.
+pub fn sum(counts: &[Counts]) -> Counts {
     let mut total = Counts::default();
     counts.iter().for_each(|&one| total.add(one));
     total

@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::sentence::Sentence;
-use crate::tag::bytes::{self, Reader, Writer, damaged};
+use crate::tag::bytes::{self, Writer, damaged};
 use crate::tag::weights::Frozen;
 use edit::{Casing, Edit};
 use lexicon::Lexicon;
@@ -178,21 +178,19 @@ impl Lemmatiser {
 
     /// The lemmatiser as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Writer(MAGIC.to_vec());
-        self.0.columns.iter().for_each(|&column| out.number(u64::from(column)));
-        out.number(self.0.edits.len() as u64);
-        self.0.edits.iter().for_each(|edit| edit.to_bytes(&mut out));
-        out.number(self.n_learnt() as u64);
-        out.rising(self.0.tags.iter().copied());
-        for of_tag in &self.0.candidates[..self.0.tags.len()] {
-            out.rising(of_tag.iter().map(|&edit| u32::from(edit)));
-        }
-        self.0.lexicon.to_bytes(&mut out);
-        self.0.edit_weights.to_bytes(&mut out);
-        self.0.casing_weights.to_bytes(&mut out);
-        let checksum = crc32fast::hash(&out.0);
-        out.0.extend_from_slice(&checksum.to_le_bytes());
-        out.0
+        Writer::part(MAGIC, |out| {
+            self.0.columns.iter().for_each(|&column| out.number(u64::from(column)));
+            out.number(self.0.edits.len() as u64);
+            self.0.edits.iter().for_each(|edit| edit.to_bytes(out));
+            out.number(self.n_learnt() as u64);
+            out.rising(self.0.tags.iter().copied());
+            for of_tag in &self.0.candidates[..self.0.tags.len()] {
+                out.rising(of_tag.iter().map(|&edit| u32::from(edit)));
+            }
+            self.0.lexicon.to_bytes(out);
+            self.0.edit_weights.to_bytes(out);
+            self.0.casing_weights.to_bytes(out);
+        })
     }
 
     /// The lemmatiser that [`Lemmatiser::to_bytes`] wrote.
@@ -200,47 +198,33 @@ impl Lemmatiser {
     /// # Errors
     /// When the bytes are damaged, cut short, of another version, or no lemmatiser at all.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        bytes::content(bytes, MAGIC, "lemmatiser")
-            .and_then(Self::from_content)
-            .map_err(|error| bytes::of_part("lemmatiser", error))
-    }
-
-    fn from_content(mut input: Reader<'_>) -> Result<Self> {
-        let mut columns = [false; 3];
-        for column in &mut columns {
-            *column = input.below(2, "a column")? == 1;
-        }
-        let n_edits = input.count()?;
-        let edits = (0..n_edits).map(|_| Edit::from_bytes(&mut input)).collect::<Result<Vec<_>>>()?;
-        let n_learnt = input.below(MAX_LEARNT.min(n_edits) + 1, "the number of edits")?;
-        if n_learnt == 0 {
-            return Err(damaged("it has no edits"));
-        }
-        let tags = input.rising()?;
-        let mut candidates = Vec::with_capacity(tags.len() + 1);
-        for _ in &tags {
-            let of_tag = input.rising()?;
-            if of_tag.last().is_some_and(|&edit| edit as usize >= n_learnt) {
-                return Err(damaged("a tag has an unknown edit"));
+        let tables = bytes::read_part(bytes, MAGIC, "lemmatiser", |input| {
+            let mut columns = [false; 3];
+            for column in &mut columns {
+                *column = input.below(2, "a column")? == 1;
             }
-            candidates.push(of_tag.into_iter().map(|edit| edit as u16).collect());
-        }
-        candidates.push((0..n_learnt as u16).collect());
-        let lexicon = Lexicon::from_bytes(&mut input, n_edits)?;
-        let edit_weights = Frozen::from_bytes(&mut input, n_learnt)?;
-        let casing_weights = Frozen::from_bytes(&mut input, Casing::ALL.len())?;
-        if !input.is_empty() {
-            return Err(damaged("there is something after its end"));
-        }
-        Ok(Lemmatiser(Arc::new(Tables {
-            columns,
-            tags,
-            edits,
-            candidates,
-            lexicon,
-            edit_weights,
-            casing_weights,
-        })))
+            let n_edits = input.count()?;
+            let edits = (0..n_edits).map(|_| Edit::from_bytes(input)).collect::<Result<Vec<_>>>()?;
+            let n_learnt = input.below(MAX_LEARNT.min(n_edits) + 1, "the number of edits")?;
+            if n_learnt == 0 {
+                return Err(damaged("it has no edits"));
+            }
+            let tags = input.rising()?;
+            let mut candidates = Vec::with_capacity(tags.len() + 1);
+            for _ in &tags {
+                let of_tag = input.rising()?;
+                if of_tag.last().is_some_and(|&edit| edit as usize >= n_learnt) {
+                    return Err(damaged("a tag has an unknown edit"));
+                }
+                candidates.push(of_tag.into_iter().map(|edit| edit as u16).collect());
+            }
+            candidates.push((0..n_learnt as u16).collect());
+            let lexicon = Lexicon::from_bytes(input, n_edits)?;
+            let edit_weights = Frozen::from_bytes(input, n_learnt)?;
+            let casing_weights = Frozen::from_bytes(input, Casing::ALL.len())?;
+            Ok(Tables { columns, tags, edits, candidates, lexicon, edit_weights, casing_weights })
+        })?;
+        Ok(Lemmatiser(Arc::new(tables)))
     }
 }
 

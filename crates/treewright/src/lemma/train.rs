@@ -8,9 +8,8 @@ use super::features::Word;
 use super::lexicon::{Counts, Script};
 use super::{LemmaConfig, Lemmatiser, MAX_LEARNT, Progress, Tables};
 use crate::error::{Code, Error, Result};
-use crate::rng::Rng;
 use crate::sentence::{Sentence, Token};
-use crate::tag::train::Scratchpad;
+use crate::tag::train::{Scratchpad, shuffled};
 use crate::tag::weights::{Frozen, Learning};
 
 /// A distinct word: form, tags, whether it begins a sentence, and its script.
@@ -74,26 +73,16 @@ fn classifier(
     log: &mut dyn FnMut(&Progress),
 ) -> Result<Frozen> {
     let mut learning = Learning::default();
-    let mut desk = Scratchpad { scores: vec![0.0; n_labels], ..Scratchpad::default() };
+    let mut scratch = Scratchpad { scores: vec![0.0; n_labels], ..Scratchpad::default() };
     for epoch in 1..=config.epochs {
-        let mut rng = Rng::new(config.seed.wrapping_add((epoch as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)));
-        let mut order: Vec<usize> = (0..examples.len()).collect();
-        rng.shuffle(&mut order);
+        let (mut rng, order) = shuffled(examples.len(), config.seed, epoch);
         let mut errors = 0;
         for i in order {
             let Example { keys, candidates, gold } = &examples[i];
-            learning.tick();
-            desk.keys.clear();
-            desk.keys.extend(keys.iter().filter(|_| rng.unit() >= config.dropout));
-            desk.candidates.clone_from(candidates);
-            learning.places(&desk.keys, &mut desk.places);
-            desk.scores.fill(0.0);
-            learning.add(&desk.places, &mut desk.scores);
-            errors += u64::from(desk.judge() != *gold);
-            desk.derive(*gold);
-            if !desk.gradient.is_empty() {
-                learning.learn(&desk.keys, &desk.places, &desk.gradient);
-            }
+            scratch.keys.clear();
+            scratch.keys.extend(keys.iter().filter(|_| rng.unit() >= config.dropout));
+            scratch.candidates.clone_from(candidates);
+            errors += u64::from(scratch.learn(*gold, &mut learning) != *gold);
         }
         if epoch == config.open_epochs && epoch < config.epochs {
             learning.close(config.min_feature, config.min_weight);

@@ -78,9 +78,7 @@ impl LemmatiserWorker {
         let Tables { edits, candidates, edit_weights, .. } = &*self.tables;
         let candidates = &candidates[tag.unwrap_or(candidates.len() - 1)];
         self.word.edit_keys(&mut self.keys);
-        self.scores.clear();
-        self.scores.resize(edit_weights.n_scores(), 0);
-        edit_weights.add_all(&self.keys, &mut self.lookup, &mut self.scores);
+        edit_weights.score(&self.keys, &mut self.lookup, &mut self.scores);
         let n_chars = self.word.chars.len();
         let mut best: Option<(i16, u16)> = None;
         for &edit in candidates {
@@ -98,9 +96,7 @@ impl LemmatiserWorker {
         }
         let weights = &self.tables.casing_weights;
         self.word.casing_keys(&mut self.keys);
-        self.scores.clear();
-        self.scores.resize(weights.n_scores(), 0);
-        weights.add_all(&self.keys, &mut self.lookup, &mut self.scores);
+        weights.score(&self.keys, &mut self.lookup, &mut self.scores);
         let score = |casing: Casing| self.scores[casing as usize];
         let better = |best, other| if score(other) > score(best) { other } else { best };
         Casing::ALL.into_iter().reduce(better).expect("there are casings")

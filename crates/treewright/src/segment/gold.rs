@@ -1,7 +1,6 @@
 //! Training text: what the sentences of a treebank looked like before they were cut.
 
 use super::chars::is_space;
-use super::multiword::surface;
 use super::penn;
 use crate::rng::Rng;
 use crate::sentence::Sentence;
@@ -56,7 +55,7 @@ fn is_no_space(misc: &str) -> bool {
 fn align(sentence: &Sentence, text: &str) -> Option<Vec<usize>> {
     let mut at = 0;
     let mut ends = Vec::with_capacity(sentence.len());
-    for (form, ..) in surface(sentence) {
+    for (form, ..) in sentence.surface() {
         at += text[at..].len() - text[at..].trim_start_matches(is_space).len();
         text[at..].starts_with(form).then(|| at += form.len())?;
         ends.push(at);
@@ -68,7 +67,7 @@ fn align(sentence: &Sentence, text: &str) -> Option<Vec<usize>> {
 /// them.
 pub(super) fn gold_sentences(sentences: &[Sentence]) -> Vec<GoldSentence> {
     let knows_spaces = sentences.iter().any(|sentence| {
-        comment(sentence, "text").is_some() || surface(sentence).any(|(_, misc, _)| is_no_space(misc))
+        comment(sentence, "text").is_some() || sentence.surface().any(|(_, misc, _)| is_no_space(misc))
     });
     let mut gold = Vec::with_capacity(sentences.len());
     for sentence in sentences.iter().filter(|sentence| !sentence.is_empty()) {
@@ -88,7 +87,7 @@ pub(super) fn gold_sentences(sentences: &[Sentence]) -> Vec<GoldSentence> {
         gold.push(GoldSentence {
             text,
             ends,
-            space_after: !surface(sentence).last().is_some_and(|(_, misc, _)| is_no_space(misc)),
+            space_after: !sentence.surface().last().is_some_and(|(_, misc, _)| is_no_space(misc)),
             starts_document,
             starts_paragraph: starts_document || has_comment(sentence, "newpar"),
         });
@@ -99,7 +98,7 @@ pub(super) fn gold_sentences(sentences: &[Sentence]) -> Vec<GoldSentence> {
 /// The text by `SpaceAfter=No`.
 fn spaced(sentence: &Sentence) -> (String, Vec<usize>) {
     let (mut text, mut ends, mut space) = (String::new(), Vec::new(), false);
-    for (form, misc, _) in surface(sentence) {
+    for (form, misc, _) in sentence.surface() {
         if space {
             text.push(' ');
         }

@@ -34,27 +34,6 @@ pub(super) struct Multiwords {
     ambiguous: BTreeMap<String, Ambiguous>,
 }
 
-/// The surface tokens of a sentence: the form, MISC, and the words if there are several.
-pub(super) fn surface(sentence: &Sentence) -> impl Iterator<Item = (&str, &str, &[crate::sentence::Token])> {
-    let mut ranges = sentence.multiwords.iter().peekable();
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        let token = sentence.tokens.get(at)?;
-        let range = ranges.next_if(|range| range.first.index() == at && range.last.index() < sentence.len());
-        Some(match range {
-            Some(range) => {
-                let words = &sentence.tokens[at..=range.last.index()];
-                at = range.last.index() + 1;
-                (&*range.columns[0], &*range.columns[8], words)
-            }
-            None => {
-                at += 1;
-                (&*token.form, &*token.misc, &[][..])
-            }
-        })
-    })
-}
-
 fn small(form: &str) -> String {
     form.chars().map(lower).collect()
 }
@@ -151,7 +130,7 @@ impl Multiwords {
         if sentences.iter().all(|sentence| sentence.multiwords.is_empty()) {
             return Multiwords::default();
         }
-        for (form, _, words) in sentences.iter().flat_map(surface) {
+        for (form, _, words) in sentences.iter().flat_map(Sentence::surface) {
             let form = small(form);
             let words: Vec<String> = words.iter().map(|word| small(&word.form)).collect();
             let split = Split::of(&form, &words);
@@ -210,7 +189,7 @@ impl Multiwords {
             .collect();
         for sentence in sentences {
             let tokens: Vec<(String, bool)> =
-                surface(sentence).map(|(form, _, words)| (small(form), !words.is_empty())).collect();
+                sentence.surface().map(|(form, _, words)| (small(form), !words.is_empty())).collect();
             for (i, (form, is_split)) in tokens.iter().enumerate() {
                 if let Some(occurrences) = all.get_mut(form.as_str()) {
                     let before = i.checked_sub(1).map(|j| tokens[j].0.clone());

@@ -2,8 +2,6 @@
 
 use crate::sentence::{Sentence, Str};
 
-use super::multiword::surface;
-
 /// Adds white space to a MISC value: `\s \t \r \n \p \\` for what would break the column, and `\0` for NUL.
 pub(super) fn escape_spaces(spaces: &str, out: &mut String) {
     for c in spaces.chars() {
@@ -48,7 +46,7 @@ fn value<'a>(misc: &'a str, key: &str) -> Option<&'a str> {
 /// Adds the text that sentences were cut from: forms, and white space by `SpaceAfter=No`, `SpacesAfter`,
 /// `SpacesBefore` and `SpacesInToken`; one space where MISC says nothing.
 pub fn write_text(sentence: &Sentence, out: &mut String) {
-    for (form, misc, _) in surface(sentence) {
+    for (form, misc, _) in sentence.surface() {
         if misc.is_empty() || misc == "_" {
             out.push_str(form);
             out.push(' ');

@@ -86,9 +86,7 @@ fn options(lines: Lines, max_tokens: usize) -> SegmentOptions {
 
 /// Sentences as tokens joined by spaces.
 fn shown(sentences: &[Sentence]) -> Vec<String> {
-    let line = |sentence: &Sentence| {
-        multiword::surface(sentence).map(|(form, ..)| form).collect::<Vec<_>>().join(" ")
-    };
+    let line = |sentence: &Sentence| sentence.surface().map(|(form, ..)| form).collect::<Vec<_>>().join(" ");
     sentences.iter().map(line).collect()
 }
 
@@ -110,7 +108,7 @@ fn check_text(text: &str, options: &SegmentOptions) {
     let mut writer = treebank::writer(Format::Conllu, &mut out, &WriteOptions::default()).unwrap();
     for sentence in document.sentences.clone() {
         assert!(!sentence.is_empty());
-        for (form, misc, _) in multiword::surface(&sentence) {
+        for (form, misc, _) in sentence.surface() {
             let range = misc.split('|').find_map(|pair| pair.strip_prefix("TokenRange=")).unwrap();
             let (start, end) = range.split_once(':').unwrap();
             let place = start.parse().unwrap()..end.parse().unwrap();
@@ -373,7 +371,7 @@ proptest! {
     fn sentences_are_no_longer_than_asked(text in any_text(), options in any_options()) {
         let document = SEGMENTER.segment(&text, &options);
         for sentence in &document.sentences {
-            prop_assert!(multiword::surface(sentence).count() <= options.max_tokens);
+            prop_assert!(sentence.surface().count() <= options.max_tokens);
         }
     }
 }

@@ -1,4 +1,6 @@
 //! Numbers and strings to bytes and back; reading checks every bound, so that a damaged model is an error.
+//!
+//! A part of a model is its name and version, its content and a checksum of both (`Writer::part`, `read_part`).
 
 use crate::error::{Code, Error, Result};
 use crate::sentence::Str;
@@ -8,6 +10,15 @@ use crate::sentence::Str;
 pub(crate) struct Writer(pub(crate) Vec<u8>);
 
 impl Writer {
+    /// The bytes of a part of a model, whose content is written by `write`.
+    pub(crate) fn part(magic: &[u8; 8], write: impl FnOnce(&mut Writer)) -> Vec<u8> {
+        let mut out = Writer(magic.to_vec());
+        write(&mut out);
+        let checksum = crc32fast::hash(&out.0);
+        out.0.extend_from_slice(&checksum.to_le_bytes());
+        out.0
+    }
+
     /// Seven bits a byte, the lowest first.
     pub(crate) fn number(&mut self, mut n: u64) {
         while n >= 0x80 {
@@ -51,26 +62,33 @@ pub(crate) fn damaged(what: &str) -> Error {
     Error::new(Code::BadModel, what)
 }
 
-/// Takes the bytes of a part apart: its name and version (`magic` has the latest; earlier ones are read, too), its content,
-/// which is given, and its checksum.
-pub(crate) fn content<'a>(bytes: &'a [u8], magic: &[u8; 8], part: &str) -> Result<Reader<'a>> {
-    let [name @ .., latest] = magic;
-    let version = bytes.strip_prefix(name).and_then(|rest| rest.first());
-    let version = version.filter(|version| (1..=*latest).contains(version));
-    let version =
-        *version.ok_or_else(|| damaged(&format!("it does not begin like a {part} of this version")))?;
-    let rest = &bytes[magic.len()..];
-    let (content, checksum) = rest.split_last_chunk::<4>().ok_or_else(|| damaged("it is cut short"))?;
-    if crc32fast::hash(&bytes[..magic.len() + content.len()]) != u32::from_le_bytes(*checksum) {
-        return Err(damaged("its checksum does not match"));
-    }
-    Ok(Reader { bytes: content, version })
-}
-
-/// Says which part an error of reading is about.
-pub(crate) fn of_part(part: &str, mut error: Error) -> Error {
-    error.message = format!("the {part} is damaged: {}", error.message);
-    error
+/// Reads what [`Writer::part`] wrote; `read` takes all of its content. `magic` has the latest version; earlier ones are
+/// read, too. Errors say which `part` is damaged.
+pub(crate) fn read_part<T>(
+    bytes: &[u8],
+    magic: &[u8; 8],
+    part: &str,
+    read: impl FnOnce(&mut Reader<'_>) -> Result<T>,
+) -> Result<T> {
+    let content = || {
+        let [name @ .., latest] = magic;
+        let version = bytes.strip_prefix(name).and_then(|rest| rest.first());
+        let version = version.filter(|version| (1..=*latest).contains(version));
+        let version =
+            *version.ok_or_else(|| damaged(&format!("it does not begin like a {part} of this version")))?;
+        let rest = &bytes[magic.len()..];
+        let (content, checksum) = rest.split_last_chunk::<4>().ok_or_else(|| damaged("it is cut short"))?;
+        if crc32fast::hash(&bytes[..magic.len() + content.len()]) != u32::from_le_bytes(*checksum) {
+            return Err(damaged("its checksum does not match"));
+        }
+        let mut input = Reader { bytes: content, version };
+        let value = read(&mut input)?;
+        match input.bytes {
+            [] => Ok(value),
+            _ => Err(damaged("there is something after its end")),
+        }
+    };
+    content().map_err(|error| Error { message: format!("the {part} is damaged: {}", error.message), ..error })
 }
 
 impl<'a> Reader<'a> {
@@ -91,6 +109,7 @@ impl<'a> Reader<'a> {
         }
     }
 
+    #[inline(never)]
     fn long_number(&mut self) -> Result<u64> {
         let (mut n, mut shift) = (0u64, 0);
         loop {
@@ -107,20 +126,19 @@ impl<'a> Reader<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn signed(&mut self) -> Result<i64> {
         let n = self.number()?;
         Ok((n >> 1) as i64 ^ -((n & 1) as i64))
     }
 
-    /// A number below `bound`.
-    #[inline]
+    /// A number below `bound`. A tagger has a million of these: what is not inlined shows.
+    #[inline(always)]
     pub(crate) fn below(&mut self, bound: usize, what: &str) -> Result<usize> {
-        let n = self.number()?;
-        if n >= bound as u64 {
-            return Err(damaged(&format!("{what} {n} should be below {bound}")));
+        match self.number()? {
+            n if n < bound as u64 => Ok(n as usize),
+            n => Err(not_below(n, bound, what)),
         }
-        Ok(n as usize)
     }
 
     /// How many items follow; each takes a byte at least, so that nobody can ask for more memory than the file has.
@@ -155,9 +173,10 @@ impl<'a> Reader<'a> {
         }
         Ok(numbers)
     }
+}
 
-    /// Was everything read?
-    pub(crate) fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
-    }
+#[cold]
+#[inline(never)]
+fn not_below(n: u64, bound: usize, what: &str) -> Error {
+    damaged(&format!("{what} {n} should be below {bound}"))
 }

@@ -186,16 +186,14 @@ impl Tagger {
 
     /// The tagger as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Writer(MAGIC.to_vec());
-        out.number(u64::from(self.0.trust_tags));
-        out.number(u64::from(self.0.trust_readings));
-        self.0.labels.to_bytes(&mut out);
-        self.0.lexicon.to_bytes(&mut out);
-        write_classes(&self.0.classes, &mut out);
-        self.0.layers.iter().for_each(|rows| rows.to_bytes(&mut out));
-        let checksum = crc32fast::hash(&out.0);
-        out.0.extend_from_slice(&checksum.to_le_bytes());
-        out.0
+        Writer::part(MAGIC, |out| {
+            out.number(u64::from(self.0.trust_tags));
+            out.number(u64::from(self.0.trust_readings));
+            self.0.labels.to_bytes(out);
+            self.0.lexicon.to_bytes(out);
+            write_classes(&self.0.classes, out);
+            self.0.layers.iter().for_each(|rows| rows.to_bytes(out));
+        })
     }
 
     /// The tagger that [`Tagger::to_bytes`] wrote.
@@ -203,26 +201,20 @@ impl Tagger {
     /// # Errors
     /// When the bytes are damaged, cut short, of another version, or no tagger at all.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        bytes::content(bytes, MAGIC, "tagger")
-            .and_then(Self::from_body)
-            .map_err(|error| bytes::of_part("tagger", error))
-    }
-
-    fn from_body(mut input: Reader<'_>) -> Result<Self> {
-        let trust_tags = input.below(256, "a threshold")? as u8;
-        let trust_readings = input.below(256, "a threshold")? as u8;
-        let labels = Labels::from_bytes(&mut input)?;
-        if labels.n_readings() == 0 {
-            return Err(damaged("it has no tags"));
-        }
-        let lexicon = Lexicon::from_bytes(&mut input, &labels)?;
-        let classes = read_classes(&mut input)?;
-        let mut layer = |layer: Layer| Frozen::from_bytes(&mut input, layer.n_labels(&labels));
-        let layers = [layer(Layer::Guesses)?, layer(Layer::Tags)?, layer(Layer::Readings)?];
-        if !input.is_empty() {
-            return Err(damaged("there is something after its end"));
-        }
-        Ok(Tagger(Arc::new(Tables { labels, lexicon, classes, layers, trust_tags, trust_readings })))
+        let tables = bytes::read_part(bytes, MAGIC, "tagger", |input| {
+            let trust_tags = input.below(256, "a threshold")? as u8;
+            let trust_readings = input.below(256, "a threshold")? as u8;
+            let labels = Labels::from_bytes(input)?;
+            if labels.n_readings() == 0 {
+                return Err(damaged("it has no tags"));
+            }
+            let lexicon = Lexicon::from_bytes(input, &labels)?;
+            let classes = read_classes(input)?;
+            let mut layer = |layer: Layer| Frozen::from_bytes(input, layer.n_labels(&labels));
+            let layers = [layer(Layer::Guesses)?, layer(Layer::Tags)?, layer(Layer::Readings)?];
+            Ok(Tables { labels, lexicon, classes, layers, trust_tags, trust_readings })
+        })?;
+        Ok(Tagger(Arc::new(tables)))
     }
 }
 

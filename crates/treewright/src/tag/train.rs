@@ -57,6 +57,14 @@ fn examples(
 /// Labels less likely than this are not moved: nearly all of them always are, and it would take nearly all the time.
 const MIN_MOVED: f32 = 0.01;
 
+/// The order of the examples in an epoch, and the random numbers for the rest of it.
+pub(crate) fn shuffled(n_examples: usize, seed: u64, epoch: usize) -> (Rng, Vec<usize>) {
+    let mut rng = Rng::new(seed.wrapping_add((epoch as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+    let mut order: Vec<usize> = (0..n_examples).collect();
+    rng.shuffle(&mut order);
+    (rng, order)
+}
+
 /// Memory for learning.
 #[derive(Default)]
 pub(crate) struct Scratchpad {
@@ -69,8 +77,22 @@ pub(crate) struct Scratchpad {
 }
 
 impl Scratchpad {
+    /// Learns from one decision between the candidates with the features `keys`; gives what would have been chosen.
+    pub(crate) fn learn(&mut self, gold: u16, learning: &mut Learning) -> u16 {
+        learning.tick();
+        learning.places(&self.keys, &mut self.places);
+        self.scores.fill(0.0);
+        learning.add(&self.places, &mut self.scores);
+        let chosen = self.softmax();
+        self.derive(gold);
+        if !self.gradient.is_empty() {
+            learning.learn(&self.keys, &self.places, &self.gradient);
+        }
+        chosen
+    }
+
     /// Turns the scores of the candidates into probabilities; gives the likeliest, of equals the first.
-    pub(crate) fn judge(&mut self) -> u16 {
+    fn softmax(&mut self) -> u16 {
         let Scratchpad { candidates, scores, .. } = self;
         let mut best = candidates[0];
         for &label in &candidates[1..] {
@@ -90,7 +112,7 @@ impl Scratchpad {
     }
 
     /// The gradient of the log-likelihood of `gold`, from the probabilities; nothing if the model is sure enough.
-    pub(crate) fn derive(&mut self, gold: u16) {
+    fn derive(&mut self, gold: u16) {
         let Scratchpad { candidates, scores, gradient, .. } = self;
         gradient.clear();
         let lacking = 1.0 - scores[usize::from(gold)];
@@ -115,33 +137,25 @@ fn learn(
     learning: &mut Learning,
     dropout: f64,
     rng: &mut Rng,
-    desk: &mut Scratchpad,
+    scratch: &mut Scratchpad,
 ) -> (u64, u64) {
     let (mut errors, mut of) = (0, 0);
-    desk.scores.resize(layer.n_labels(setting.labels), 0.0);
+    scratch.scores.resize(layer.n_labels(setting.labels), 0.0);
     for (i, at) in example.sequence.places().enumerate() {
         let Some(gold) = example.gold[i] else { continue };
         let gold_tag = setting.labels.tag_of(gold);
         let gold = if layer == Layer::Readings { gold } else { gold_tag };
-        setting.candidates(layer, &example.sequence.words[at], gold_tag, &mut desk.candidates);
-        let mut chosen = desk.candidates[0];
+        setting.candidates(layer, &example.sequence.words[at], gold_tag, &mut scratch.candidates);
+        let mut chosen = scratch.candidates[0];
         // Where the dictionary leaves no choice there is nothing to learn.
-        if desk.candidates.len() > 1 {
-            learning.tick();
+        if scratch.candidates.len() > 1 {
             of += 1;
-            desk.keys.clear();
-            desk.keys.extend_from_slice(example.own(i));
-            setting.context(layer, &example.sequence, at, &mut desk.keys);
-            desk.keys.retain(|_| rng.unit() >= dropout);
-            learning.places(&desk.keys, &mut desk.places);
-            desk.scores.fill(0.0);
-            learning.add(&desk.places, &mut desk.scores);
-            chosen = desk.judge();
+            scratch.keys.clear();
+            scratch.keys.extend_from_slice(example.own(i));
+            setting.context(layer, &example.sequence, at, &mut scratch.keys);
+            scratch.keys.retain(|_| rng.unit() >= dropout);
+            chosen = scratch.learn(gold, learning);
             errors += u64::from(chosen != gold);
-            desk.derive(gold);
-            if !desk.gradient.is_empty() {
-                learning.learn(&desk.keys, &desk.places, &desk.gradient);
-            }
         }
         example.sequence.decided[layer as usize][at] = chosen;
     }
@@ -191,16 +205,15 @@ fn train_layer(
     let n_labels = layer.n_labels(setting.labels);
     let mut learning = Learning::default();
     let mut best: Option<(f64, Frozen)> = None;
-    let mut desk = Scratchpad::default();
+    let mut scratch = Scratchpad::default();
     let mut guesses = Vec::new();
     for epoch in 1..=config.epochs {
-        let mut rng = Rng::new(config.seed.wrapping_add((epoch as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)));
-        let mut order: Vec<usize> = (0..train.len()).collect();
-        rng.shuffle(&mut order);
+        let (mut rng, order) = shuffled(train.len(), config.seed, epoch);
         let (mut errors, mut of) = (0, 0);
         for i in order {
             let example = &mut train[i];
-            let counts = learn(layer, setting, example, &mut learning, config.dropout, &mut rng, &mut desk);
+            let counts =
+                learn(layer, setting, example, &mut learning, config.dropout, &mut rng, &mut scratch);
             errors += counts.0;
             of += counts.1;
         }
@@ -325,10 +338,10 @@ mod tests {
     #[track_caller]
     fn check_gradient(scores: &[f32], gold: u16) {
         let candidates: Vec<u16> = (0..scores.len() as u16).collect();
-        let mut desk = Scratchpad { candidates, scores: scores.to_vec(), ..Scratchpad::default() };
-        let best = desk.judge();
+        let mut scratch = Scratchpad { candidates, scores: scores.to_vec(), ..Scratchpad::default() };
+        let best = scratch.softmax();
         assert!(scores.iter().all(|&score| score <= scores[usize::from(best)]));
-        desk.derive(gold);
+        scratch.derive(gold);
         let wide: Vec<f64> = scores.iter().map(|&score| f64::from(score)).collect();
         for label in 0..scores.len() {
             let [less, more] = [-1e-4, 1e-4].map(|by| {
@@ -338,7 +351,7 @@ mod tests {
             });
             let expected = (more - less) / 2e-4;
             let found =
-                desk.gradient.iter().find(|(l, _)| usize::from(*l) == label).map_or(0.0, |(_, by)| *by);
+                scratch.gradient.iter().find(|(l, _)| usize::from(*l) == label).map_or(0.0, |(_, by)| *by);
             let error = (expected - f64::from(found)).abs();
             // What is hardly likely is left out.
             assert!(error < if found == 0.0 { 0.011 } else { 1e-4 }, "{label}: {expected} and {found}");
@@ -356,9 +369,10 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_no_candidate_teaches_nothing() {
-        let mut desk = Scratchpad { candidates: vec![0, 2], scores: vec![0.5; 3], ..Scratchpad::default() };
-        desk.judge();
-        desk.derive(1);
-        assert!(desk.gradient.is_empty());
+        let mut scratch =
+            Scratchpad { candidates: vec![0, 2], scores: vec![0.5; 3], ..Scratchpad::default() };
+        scratch.softmax();
+        scratch.derive(1);
+        assert!(scratch.gradient.is_empty());
     }
 }

@@ -259,6 +259,13 @@ impl Frozen {
         kernel::with_avx2(Add { table: &self.table, shift: self.shift, keys, lookup, scores });
     }
 
+    /// The scores of features alone, into memory of any size.
+    pub(crate) fn score(&self, keys: &[u32], lookup: &mut Lookup, scores: &mut Vec<i16>) {
+        scores.clear();
+        scores.resize(self.n_scores(), 0);
+        self.add_all(keys, lookup, scores);
+    }
+
     pub(crate) fn n_features(&self) -> usize {
         self.table.n_features()
     }
@@ -358,8 +365,8 @@ mod tests {
 
     fn frozen(learning: &Learning, key: u32) -> [i32; 3] {
         let frozen = learning.frozen(3).expect("few weights");
-        let mut scores = vec![0; frozen.n_scores()];
-        frozen.add_all(&[key], &mut Lookup::default(), &mut scores);
+        let mut scores = Vec::new();
+        frozen.score(&[key], &mut Lookup::default(), &mut scores);
         std::array::from_fn(|label| i32::from(scores[label]))
     }
 

@@ -3,6 +3,8 @@
 //! Words count from 1 and 0 is the root, as in CoNLL-U; constituents count from 0, in the order of `nodes`, and
 //! every word and constituent names its parent. `docs/formats.md` describes the fields.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Error, Result};
@@ -30,11 +32,11 @@ struct Object<'a> {
     probability: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     exact: Option<bool>,
-    tokens: Vec<Word<'a>>,
+    tokens: Cow<'a, [Token]>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     multiwords: Vec<Range<'a>>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    empty_nodes: Vec<Empty<'a>>,
+    #[serde(default, skip_serializing_if = "<[EmptyNode]>::is_empty")]
+    empty_nodes: Cow<'a, [EmptyNode]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     dependencies: Option<Vec<Dependency<'a>>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,37 +45,9 @@ struct Object<'a> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Word<'a> {
-    #[serde(borrow)]
-    form: Text<'a>,
-    #[serde(borrow, default, skip_serializing_if = "is_absent")]
-    lemma: Text<'a>,
-    #[serde(borrow, default, skip_serializing_if = "is_absent")]
-    tag: Text<'a>,
-    #[serde(borrow, default, skip_serializing_if = "is_absent")]
-    xpos: Text<'a>,
-    #[serde(borrow, default, skip_serializing_if = "is_absent")]
-    feats: Text<'a>,
-    #[serde(borrow, default, skip_serializing_if = "is_absent")]
-    deps: Text<'a>,
-    #[serde(borrow, default, skip_serializing_if = "is_absent")]
-    misc: Text<'a>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Range<'a> {
     first: u32,
     last: u32,
-    #[serde(borrow)]
-    columns: [Text<'a>; 9],
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Empty<'a> {
-    after: u32,
-    number: u32,
     #[serde(borrow)]
     columns: [Text<'a>; 9],
 }
@@ -126,20 +100,20 @@ impl Object<'_> {
         let n = self.tokens.len();
         let Object { parse, score, probability, exact, .. } = self;
         let info = ParseInfo { parse, score, probability, exact };
+        if let Some(node) = self.empty_nodes.iter().find(|node| node.after > n) {
+            let message = format!("an empty node after word {}; expected at most {n}", node.after);
+            return Err((Code::BadId, message));
+        }
         let sentence = Sentence {
             id: self.id.into(),
-            tokens: self.tokens.into_iter().map(Word::into_token).collect(),
+            tokens: self.tokens.into_owned(),
             comments: self.comments.into_iter().map(Str::from).chain(info.comments()).collect(),
             multiwords: self
                 .multiwords
                 .into_iter()
                 .map(|range| range.into_multiword(n))
                 .collect::<Result<_, _>>()?,
-            empty_nodes: self
-                .empty_nodes
-                .into_iter()
-                .map(|node| node.into_node(n))
-                .collect::<Result<_, _>>()?,
+            empty_nodes: self.empty_nodes.into_owned(),
         };
         let tree = match (self.dependencies, self.constituents) {
             (None, None) => None,
@@ -178,42 +152,12 @@ impl Object<'_> {
             score,
             probability,
             exact,
-            tokens: sentence.tokens.iter().map(Word::from_token).collect(),
+            tokens: Cow::Borrowed(&sentence.tokens),
             multiwords: sentence.multiwords.iter().map(Range::from_multiword).collect(),
-            empty_nodes: sentence.empty_nodes.iter().map(Empty::from_node).collect(),
+            empty_nodes: Cow::Borrowed(&sentence.empty_nodes),
             dependencies,
             constituents,
         })
-    }
-}
-
-fn columns<'a>(columns: &'a [Str; 9]) -> [Text<'a>; 9] {
-    std::array::from_fn(|i| text(&columns[i]))
-}
-
-impl Word<'_> {
-    fn into_token(self) -> Token {
-        Token {
-            form: self.form.into(),
-            lemma: self.lemma.into(),
-            tag: self.tag.into(),
-            xpos: self.xpos.into(),
-            feats: self.feats.into(),
-            deps: self.deps.into(),
-            misc: self.misc.into(),
-        }
-    }
-
-    fn from_token(token: &Token) -> Word<'_> {
-        Word {
-            form: text(&token.form),
-            lemma: text(&token.lemma),
-            tag: text(&token.tag),
-            xpos: text(&token.xpos),
-            feats: text(&token.feats),
-            deps: text(&token.deps),
-            misc: text(&token.misc),
-        }
     }
 }
 
@@ -230,22 +174,7 @@ impl Range<'_> {
 
     fn from_multiword(range: &Multiword) -> Range<'_> {
         let (first, last) = (range.first.index() as u32 + 1, range.last.index() as u32 + 1);
-        Range { first, last, columns: columns(&range.columns) }
-    }
-}
-
-impl Empty<'_> {
-    fn into_node(self, n: usize) -> Result<EmptyNode, Problem> {
-        if self.after as usize > n {
-            let message = format!("an empty node after word {}; expected at most {n}", self.after);
-            return Err((Code::BadId, message));
-        }
-        let columns = self.columns.map(Str::from);
-        Ok(EmptyNode { after: self.after as usize, number: self.number, columns })
-    }
-
-    fn from_node(node: &EmptyNode) -> Empty<'_> {
-        Empty { after: node.after as u32, number: node.number, columns: columns(&node.columns) }
+        Range { first, last, columns: range.columns.each_ref().map(text) }
     }
 }
 

@@ -177,22 +177,12 @@ impl TokensLayout {
 }
 
 fn text_line(sentence: &Sentence, out: &mut Vec<u8>) -> Result<()> {
-    let mut ranges = sentence.multiwords.iter().peekable();
-    let mut covered = 0;
-    for (i, token) in sentence.tokens.iter().enumerate() {
-        if i < covered {
-            continue;
-        }
-        let (form, misc) = match ranges.next_if(|range| range.first.index() == i) {
-            Some(range) => {
-                covered = range.last.index() + 1;
-                (&range.columns[0], &range.columns[8])
-            }
-            None => (&token.form, &token.misc),
-        };
+    let mut number = 1;
+    for (form, misc, words) in sentence.surface() {
         if form.contains(['\n', '\r', '\0']) {
-            return Err(unwritable(format!("word {} is {form:?}, which text cannot hold", i + 1)));
+            return Err(unwritable(format!("word {number} is {form:?}, which text cannot hold")));
         }
+        number += words.len().max(1);
         out.extend_from_slice(form.as_bytes());
         if !misc.split('|').any(|part| part == NO_SPACE) {
             out.push(b' ');

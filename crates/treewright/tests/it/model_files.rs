@@ -1,19 +1,17 @@
 //! What happens to model files that are damaged, old, or made by somebody else.
 
 use serde_json::Value;
-use treewright::config::{TrainConfig, Update};
 use treewright::model::Model;
 use treewright::model::Parser;
 use treewright::pipeline::Pipeline;
 use treewright::registry::SystemTag;
 use treewright::segment::{SegmentConfig, SegmentOptions, Segmenter};
 use treewright::tag::{TagConfig, Tagger};
-use treewright::train::train;
 use treewright::tree::TreeKind;
 use treewright::treebank::Entry;
 use treewright::{Result, Sentence};
 
-use crate::training::sample;
+use crate::training::{quick_model, sample, saved};
 
 /// A few short sentences, so that files are small.
 fn entries(file: &str) -> Vec<Entry> {
@@ -24,17 +22,8 @@ fn entries(file: &str) -> Vec<Entry> {
 }
 
 fn model(file: &str, system: &str) -> Vec<u8> {
-    let config = TrainConfig {
-        system: system.parse().expect(system),
-        update: Update::Local,
-        beam: 1,
-        epochs: 2,
-        ..TrainConfig::default()
-    };
-    let model = train(&config, &entries(file), &[], None, &mut ()).expect("trainable");
-    let mut bytes = Vec::new();
-    model.save(&mut bytes).expect("memory");
-    bytes
+    let model = quick_model(system, &entries(file), 2);
+    saved(|out| model.save(out))
 }
 
 fn pipeline() -> Vec<u8> {
@@ -48,9 +37,7 @@ fn pipeline() -> Vec<u8> {
         tagger.into(),
         Model::from_bytes(&model("ud_english_ewt.conllu", "arc-hybrid")).expect("whole").into(),
     ]);
-    let mut bytes = Vec::new();
-    pipeline.save(&mut bytes).expect("memory");
-    bytes
+    saved(|out| pipeline.save(out))
 }
 
 /// Loads every part.

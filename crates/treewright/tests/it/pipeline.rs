@@ -1,5 +1,7 @@
 //! Raw text to trees through one model file, and what happens to damaged ones.
 
+use std::sync::LazyLock;
+
 use treewright::config::{TrainConfig, Update};
 use treewright::lemma::{LemmaConfig, Lemmatiser};
 use treewright::model::Model;
@@ -12,17 +14,10 @@ use treewright::tree::TreeKind;
 use treewright::treebank::{self, Entry, Format, ReadOptions};
 use treewright::{Code, Sentence, Tree};
 
-use crate::training::sample;
+use crate::training::{quick_model, sample, saved};
 
 fn parser(file: &str, system: &str) -> Model {
-    let config = TrainConfig {
-        system: system.parse().expect(system),
-        update: Update::Local,
-        beam: 1,
-        epochs: 3,
-        ..TrainConfig::default()
-    };
-    train(&config, &sample(file), &[], None, &mut ()).expect("trainable")
+    quick_model(system, &sample(file), 3)
 }
 
 fn tagger(entries: &[Entry]) -> Part {
@@ -35,8 +30,13 @@ fn lemmatiser(entries: &[Entry]) -> Part {
     Lemmatiser::train(&sentences, &[], &LemmaConfig::default(), &mut |_| ()).expect("trainable").into()
 }
 
-/// Segmenter, tagger, lemmatiser and parser for dependencies; tagger and parser for constituents.
+/// Segmenter, tagger, lemmatiser and parser for dependencies; tagger and parser for constituents. Trained once.
 fn pipeline() -> Pipeline {
+    static PIPELINE: LazyLock<Pipeline> = LazyLock::new(trained_pipeline);
+    PIPELINE.clone()
+}
+
+fn trained_pipeline() -> Pipeline {
     let dependencies = sample("ud_english_ewt.conllu");
     let sentences: Vec<Sentence> = dependencies.iter().map(|entry| entry.sentence.clone()).collect();
     let segmenter = Segmenter::train(&sentences, &SegmentConfig::default(), &mut |_| ()).expect("trainable");
@@ -55,9 +55,7 @@ fn pipeline() -> Pipeline {
 }
 
 fn bytes(pipeline: &Pipeline) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    pipeline.save(&mut bytes).expect("memory");
-    bytes
+    saved(|out| pipeline.save(out))
 }
 
 #[test]
