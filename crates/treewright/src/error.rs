@@ -2,102 +2,113 @@
 
 use std::fmt;
 
-macro_rules! codes {
-    ($($(#[$doc:meta])* $name:ident = $code:literal;)*) => {
-        /// What went wrong, as a stable code (`docs/formats.md` lists them).
+/// An enumeration whose values have names that users see.
+macro_rules! named {
+    ($(#[$about:meta])* pub enum $type:ident { $($(#[$doc:meta])* $name:ident = $text:literal;)* }) => {
+        $(#[$about])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[non_exhaustive]
-        pub enum Code { $($(#[$doc])* $name,)* }
+        pub enum $type { $($(#[$doc])* $name,)* }
 
-        impl Code {
-            /// Every code, in order.
-            pub const ALL: &[Code] = &[$(Code::$name,)*];
+        impl $type {
+            /// All of them, in order.
+            pub const ALL: &[$type] = &[$($type::$name,)*];
 
-            /// The code as users see it, such as `TW101`.
+            /// The name as users see it.
             pub fn as_str(self) -> &'static str {
-                match self { $(Code::$name => $code,)* }
+                match self { $($type::$name => $text,)* }
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
             }
         }
     };
 }
+pub(crate) use named;
 
-codes! {
-    /// The operating system reported an error while reading or writing.
-    Io = "TW001";
-    /// The file ends inside a compressed block, or is damaged.
-    BadGzip = "TW002";
-    /// Bytes that are not UTF-8.
-    InvalidUtf8 = "TW003";
-    /// A NUL byte, which no format allows.
-    NulByte = "TW004";
-    /// Nothing in the file.
-    EmptyInput = "TW005";
-    /// The format could not be recognised.
-    UnknownFormat = "TW006";
-    /// The format cannot hold this kind of tree, or holds no tree.
-    WrongTreeKind = "TW007";
-    /// A value that the format cannot hold, such as a tab inside a column.
-    Unwritable = "TW008";
-    /// Flags that do not go together, or a value that a flag does not take.
-    Usage = "TW009";
-    /// A sentence or line larger than the limit for one.
-    TooLarge = "TW010";
-    /// A line with the wrong number of columns.
-    ColumnCount = "TW101";
-    /// A word, range or node number that is not what should follow.
-    BadId = "TW102";
-    /// A number that occurs twice.
-    DuplicateId = "TW103";
-    /// A head that is not a number, or not a word of the sentence.
-    BadHead = "TW104";
-    /// A head that is missing while other words have one.
-    MissingHead = "TW105";
-    /// Words that are their own ancestors.
-    Cycle = "TW106";
-    /// No root, or more than one where one is required.
-    RootCount = "TW107";
-    /// A column that may not be empty.
-    EmptyColumn = "TW108";
-    /// A comment in the middle of a sentence, or any other line in the wrong place.
-    MisplacedLine = "TW109";
-    /// Brackets that do not match.
-    Unbalanced = "TW201";
-    /// Text where a bracket should stand.
-    ExpectedBracket = "TW202";
-    /// A constituent or leaf without a label, or a leaf without a word.
-    MissingLabel = "TW203";
-    /// A leaf whose `index=` is missing or not a number.
-    BadIndex = "TW204";
-    /// A word that is missing from the tree.
-    MissingWord = "TW205";
-    /// A word or constituent under two parents.
-    TwoParents = "TW206";
-    /// A constituent that dominates no word.
-    EmptyConstituent = "TW207";
-    /// A parent that does not exist.
-    BadParent = "TW208";
-    /// A sentence that does not end.
-    Truncated = "TW209";
-    /// XML that is not well formed, or lacks an element or attribute.
-    BadXml = "TW301";
-    /// JSON that is not valid, or lacks a field.
-    BadJson = "TW302";
-    /// A transform that cannot be applied to this tree.
-    Untransformable = "TW401";
-    /// Head rules, templates or parameters that cannot be read.
-    BadRules = "TW402";
-    /// A tree that the transition system cannot derive.
-    Underivable = "TW501";
-    /// Two files that should describe the same sentences do not.
-    Mismatch = "TW601";
-    /// A drawing that would be larger than anyone could look at.
-    TooLargeToDraw = "TW701";
-    /// Text that no installed font can show in a picture.
-    NoFont = "TW702";
-    /// A model file that is damaged, cut short, of another version, or no model at all.
-    BadModel = "TW801";
-    /// Training settings that make no sense together, or training data without a usable tree.
-    BadTraining = "TW802";
+named! {
+    /// What went wrong, as a stable code such as `TW101` (`docs/formats.md` lists them).
+    #[non_exhaustive]
+    pub enum Code {
+        /// The operating system reported an error while reading or writing.
+        Io = "TW001";
+        /// The file ends inside a compressed block, or is damaged.
+        BadGzip = "TW002";
+        /// Bytes that are not UTF-8.
+        InvalidUtf8 = "TW003";
+        /// A NUL byte, which no format allows.
+        NulByte = "TW004";
+        /// Nothing in the file.
+        EmptyInput = "TW005";
+        /// The format could not be recognised.
+        UnknownFormat = "TW006";
+        /// The format cannot hold this kind of tree, or holds no tree.
+        WrongTreeKind = "TW007";
+        /// A value that the format cannot hold, such as a tab inside a column.
+        Unwritable = "TW008";
+        /// Flags that do not go together, or a value that a flag does not take.
+        Usage = "TW009";
+        /// A sentence or line larger than the limit for one.
+        TooLarge = "TW010";
+        /// A line with the wrong number of columns.
+        ColumnCount = "TW101";
+        /// A word, range or node number that is not what should follow.
+        BadId = "TW102";
+        /// A number that occurs twice.
+        DuplicateId = "TW103";
+        /// A head that is not a number, or not a word of the sentence.
+        BadHead = "TW104";
+        /// A head that is missing while other words have one.
+        MissingHead = "TW105";
+        /// Words that are their own ancestors.
+        Cycle = "TW106";
+        /// No root, or more than one where one is required.
+        RootCount = "TW107";
+        /// A column that may not be empty.
+        EmptyColumn = "TW108";
+        /// A comment in the middle of a sentence, or any other line in the wrong place.
+        MisplacedLine = "TW109";
+        /// Brackets that do not match.
+        Unbalanced = "TW201";
+        /// Text where a bracket should stand.
+        ExpectedBracket = "TW202";
+        /// A constituent or leaf without a label, or a leaf without a word.
+        MissingLabel = "TW203";
+        /// A leaf whose `index=` is missing or not a number.
+        BadIndex = "TW204";
+        /// A word that is missing from the tree.
+        MissingWord = "TW205";
+        /// A word or constituent under two parents.
+        TwoParents = "TW206";
+        /// A constituent that dominates no word.
+        EmptyConstituent = "TW207";
+        /// A parent that does not exist.
+        BadParent = "TW208";
+        /// A sentence that does not end.
+        Truncated = "TW209";
+        /// XML that is not well formed, or lacks an element or attribute.
+        BadXml = "TW301";
+        /// JSON that is not valid, or lacks a field.
+        BadJson = "TW302";
+        /// A transform that cannot be applied to this tree.
+        Untransformable = "TW401";
+        /// Head rules, templates or parameters that cannot be read.
+        BadRules = "TW402";
+        /// A tree that the transition system cannot derive.
+        Underivable = "TW501";
+        /// Two files that should describe the same sentences do not.
+        Mismatch = "TW601";
+        /// A drawing that would be larger than anyone could look at.
+        TooLargeToDraw = "TW701";
+        /// Text that no installed font can show in a picture.
+        NoFont = "TW702";
+        /// A model file that is damaged, cut short, of another version, or no model at all.
+        BadModel = "TW801";
+        /// Training settings that make no sense together, or training data without a usable tree.
+        BadTraining = "TW802";
+    }
 }
 
 /// Where in the input. Lines, columns and sentences count from 1; 0 means unknown.

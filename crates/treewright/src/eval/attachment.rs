@@ -1,6 +1,6 @@
 //! Heads and relations of words that both sides share, as in the CoNLL-X shared task, and non-projective arcs.
 
-use super::totals::{Tally, percent};
+use super::totals::{Tally, percent, sums};
 use crate::ids::TokenIdx;
 use crate::sentence::Sentence;
 use crate::tree::DependencyTree;
@@ -18,15 +18,9 @@ pub struct Attachments {
     pub both: u64,
 }
 
-impl Attachments {
-    /// Adds another sum.
-    pub fn add(&mut self, other: Attachments) {
-        self.words += other.words;
-        self.heads += other.heads;
-        self.labels += other.labels;
-        self.both += other.both;
-    }
+sums!(Attachments: words, heads, labels, both);
 
+impl Attachments {
     /// Unlabelled attachment in percent; `None` without words.
     pub fn uas(&self) -> Option<f64> {
         percent(self.heads, self.words)

@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 
 use super::labels::{self, FreeBrackets, Pairs};
 use super::totals::Counts;
-use super::{Mismatch, Params, Parsed, ScoredNode, ScoredNodes, SentenceScore, Status};
+use super::{Mismatch, Params, Parsed, Scored, ScoredNode, ScoredNodes, SentenceScore, Status};
 use crate::ids::{NodeId, TokenIdx};
 use crate::sentence::Str;
 
@@ -167,12 +167,7 @@ impl Evalb {
         if gold.tree.is_none() { 0 } else { tags.filter(counts).count() }
     }
 
-    pub(super) fn score(
-        &mut self,
-        gold: Parsed<'_>,
-        predicted: Parsed<'_>,
-        nodes: &mut ScoredNodes,
-    ) -> Result<SentenceScore, Status> {
+    pub(super) fn score(&mut self, [gold, predicted]: [Parsed<'_>; 2], nodes: &mut ScoredNodes) -> Scored {
         self.gold.read_words(gold, &self.rules);
         self.predicted.read_words(predicted, &self.rules);
         if self.predicted.kept.is_empty() {

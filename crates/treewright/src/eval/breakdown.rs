@@ -6,43 +6,30 @@ use std::str::FromStr;
 
 use super::totals::Tally;
 use super::{Parsed, ScoredNode};
+use crate::error::named;
 use crate::ids::TokenIdx;
 use crate::sentence::Sentence;
 use crate::tree::{ConstituentTree, DependencyTree};
 
-/// What to group by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum By {
-    /// The constituent's label (functions cut off), or the relation.
-    Label,
-    /// The length of the sentence, in tens.
-    Length,
-    /// The number of children of the constituent, or of dependents of the word.
-    Children,
-    /// The number of words in the constituent, or from the word to its head (0: the root).
-    Distance,
-    /// The number of gaps in the constituent; for arcs 1 if non-projective.
-    Gap,
-    /// The number of constituents, or heads, above.
-    Depth,
+named! {
+    /// What to group by.
+    pub enum By {
+        /// The constituent's label (functions cut off), or the relation.
+        Label = "label";
+        /// The length of the sentence, in tens.
+        Length = "length";
+        /// The number of children of the constituent, or of dependents of the word.
+        Children = "children";
+        /// The number of words in the constituent, or from the word to its head (0: the root).
+        Distance = "distance";
+        /// The number of gaps in the constituent; for arcs 1 if non-projective.
+        Gap = "gap";
+        /// The number of constituents, or heads, above.
+        Depth = "depth";
+    }
 }
 
 impl By {
-    /// All of them.
-    pub const ALL: [By; 6] = [By::Label, By::Length, By::Children, By::Distance, By::Gap, By::Depth];
-
-    /// The name on the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            By::Label => "label",
-            By::Length => "length",
-            By::Children => "children",
-            By::Distance => "distance",
-            By::Gap => "gap",
-            By::Depth => "depth",
-        }
-    }
-
     /// What the groups are, for the heading of a table or an axis.
     pub fn title(self, dependencies: bool) -> &'static str {
         match (self, dependencies) {
@@ -61,18 +48,12 @@ impl By {
     }
 }
 
-impl fmt::Display for By {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 impl FromStr for By {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        By::ALL.into_iter().find(|by| by.as_str() == name).ok_or_else(|| {
-            let names: Vec<&str> = By::ALL.into_iter().map(By::as_str).collect();
+        By::ALL.iter().copied().find(|by| by.as_str() == name).ok_or_else(|| {
+            let names: Vec<&str> = By::ALL.iter().map(|by| by.as_str()).collect();
             format!("expected one of {}", names.join(", "))
         })
     }

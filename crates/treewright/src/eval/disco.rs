@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 
 use super::labels::{self, Classes};
 use super::totals::Counts;
-use super::{Mismatch, Params, Parsed, ScoredNode, ScoredNodes, SentenceScore, Status};
+use super::{Mismatch, Params, Parsed, Scored, ScoredNode, ScoredNodes, SentenceScore, Status};
 use crate::ids::{NodeId, TokenIdx};
 use crate::sentence::{Sentence, Str};
 use crate::tree::{Child, ConstituentTree};
@@ -189,12 +189,7 @@ impl Disco {
         tags.filter(|tag| !self.rules.delete_for_length.contains(*tag)).count()
     }
 
-    pub(super) fn score(
-        &mut self,
-        gold: Parsed<'_>,
-        predicted: Parsed<'_>,
-        nodes: &mut ScoredNodes,
-    ) -> Result<SentenceScore, Status> {
+    pub(super) fn score(&mut self, [gold, predicted]: [Parsed<'_>; 2], nodes: &mut ScoredNodes) -> Scored {
         let rules = &self.rules;
         let mut score = SentenceScore::default();
         let fail = |mismatch| Err(Status::Error(mismatch));

@@ -144,6 +144,9 @@ pub struct ConstituentScorer {
     nodes: ScoredNodes,
 }
 
+/// The score of a sentence, or why it has none.
+type Scored = Result<SentenceScore, Status>;
+
 /// How brackets are matched.
 #[derive(Clone, Debug)]
 enum Method {
@@ -208,8 +211,8 @@ impl ConstituentScorer {
         };
         let scored = match (&mut self.method, predicted) {
             (_, None) => Err(Status::Error(Mismatch::Unreadable)),
-            (Method::Evalb(evalb), Some(predicted)) => evalb.score(gold, predicted, nodes),
-            (Method::Disco(disco), Some(predicted)) => disco.score(gold, predicted, nodes),
+            (Method::Evalb(evalb), Some(predicted)) => evalb.score([gold, predicted], nodes),
+            (Method::Disco(disco), Some(predicted)) => disco.score([gold, predicted], nodes),
         };
         let score = scored.unwrap_or_else(|status| SentenceScore { status, ..SentenceScore::default() });
         let score = SentenceScore { length, ..score };

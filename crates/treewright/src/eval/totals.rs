@@ -14,13 +14,6 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Adds another sum.
-    pub fn add(&mut self, other: Counts) {
-        self.matched += other.matched;
-        self.gold += other.gold;
-        self.predicted += other.predicted;
-    }
-
     /// The share of gold items that were found, in percent; `None` without gold items.
     pub fn recall(self) -> Option<f64> {
         percent(self.matched, self.gold)
@@ -57,14 +50,6 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds another sum.
-    pub fn add(&mut self, other: Tally) {
-        self.gold += other.gold;
-        self.found += other.found;
-        self.predicted += other.predicted;
-        self.right += other.right;
-    }
-
     /// The share of gold items that were found, in percent; `None` without gold items.
     pub fn recall(&self) -> Option<f64> {
         percent(self.found, self.gold)
@@ -81,6 +66,22 @@ impl Tally {
         Some(if p + r > 0.0 { 2.0 * p * r / (p + r) } else { 0.0 })
     }
 }
+
+/// Sums are added field by field.
+macro_rules! sums {
+    ($type:ident: $($field:ident),*) => {
+        impl $type {
+            /// Adds another sum.
+            pub fn add(&mut self, other: $type) {
+                $(self.$field += other.$field;)*
+            }
+        }
+    };
+}
+pub(super) use sums;
+
+sums!(Counts: matched, gold, predicted);
+sums!(Tally: gold, found, predicted, right);
 
 /// `100 * part / whole`; `None` for nothing of nothing.
 pub(crate) fn percent(part: u64, whole: u64) -> Option<f64> {

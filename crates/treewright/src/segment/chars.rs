@@ -91,30 +91,23 @@ pub(super) fn class(c: char) -> Class {
     if c.is_ascii() { ASCII[c as usize] } else { class_beyond_ascii(c) }
 }
 
+/// First and last code points of the runs of characters that belong to the one before them, ascending.
+#[rustfmt::skip]
+const MARKS: &[(u32, u32)] = &[
+    (0x300, 0x36F), (0x483, 0x489), (0x591, 0x5BD), (0x610, 0x61A), (0x64B, 0x65F), (0x670, 0x670),
+    (0x6D6, 0x6DC), (0x900, 0x903), (0x93A, 0x94F), (0xE31, 0xE31), (0xE34, 0xE3A), (0xE47, 0xE4E),
+    (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x200B, 0x200F), (0x2060, 0x2060), (0x20D0, 0x20FF), (0xFE00, 0xFE0F),
+    (0xFE20, 0xFE2F), (0x1F3FB, 0x1F3FF), (0xE0020, 0xE007F), (0xE0100, 0xE01EF),
+];
+
+fn is_mark(c: char) -> bool {
+    let after = MARKS.partition_point(|&(first, _)| first <= c as u32);
+    after > 0 && c as u32 <= MARKS[after - 1].1
+}
+
 fn class_beyond_ascii(c: char) -> Class {
     match c {
-        '\u{300}'..='\u{36F}'
-        | '\u{483}'..='\u{489}'
-        | '\u{591}'..='\u{5BD}'
-        | '\u{610}'..='\u{61A}'
-        | '\u{64B}'..='\u{65F}'
-        | '\u{670}'
-        | '\u{6D6}'..='\u{6DC}'
-        | '\u{900}'..='\u{903}'
-        | '\u{93A}'..='\u{94F}'
-        | '\u{E31}'
-        | '\u{E34}'..='\u{E3A}'
-        | '\u{E47}'..='\u{E4E}'
-        | '\u{1AB0}'..='\u{1AFF}'
-        | '\u{1DC0}'..='\u{1DFF}'
-        | '\u{200B}'..='\u{200F}'
-        | '\u{20D0}'..='\u{20FF}'
-        | '\u{2060}'
-        | '\u{FE00}'..='\u{FE0F}'
-        | '\u{FE20}'..='\u{FE2F}'
-        | '\u{1F3FB}'..='\u{1F3FF}'
-        | '\u{E0020}'..='\u{E007F}'
-        | '\u{E0100}'..='\u{E01EF}' => Class::Mark,
+        c if is_mark(c) => Class::Mark,
         '…' => Class::Stop,
         '،' | '、' | '，' => Class::Comma,
         '：' => Class::Colon,

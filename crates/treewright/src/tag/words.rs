@@ -8,9 +8,9 @@ use crate::word_classes::WordClasses;
 const FORM: u64 = 1;
 const FOLDED: u64 = 2;
 
-/// The longest prefix and suffix that features see, in characters.
+/// In characters: the longest prefix and suffix that features see; the longest ending that is taken off to find a word
+/// inside a word; the shortest such word.
 const LONGEST_AFFIX: usize = 5;
-/// The longest ending that is taken off to find a word inside a word, and the shortest such word, in characters.
 const LONGEST_ENDING: usize = 4;
 const SHORTEST_PART: usize = 3;
 /// More of a word than this is not looked at: features of a word of a megabyte would not mean anything.

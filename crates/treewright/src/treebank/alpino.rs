@@ -51,8 +51,7 @@ pub(super) struct Alpino {
 
 impl XmlFormat for Alpino {
     type Parts = Parsed;
-    const ELEMENT: &'static str = "alpino_ds";
-    const NESTED: &'static str = "<alpino_ds> inside another; expected </alpino_ds>";
+    const ELEMENT: [&'static str; 2] = ["alpino_ds", "<alpino_ds> inside another; expected </alpino_ds>"];
 
     fn start(&self, source: &XmlSource<'_>, number: usize) -> Parsed {
         let id = source.attribute("id").cloned().unwrap_or_default();

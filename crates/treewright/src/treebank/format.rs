@@ -1,50 +1,34 @@
 //! The formats: their names, and how a file shows which one it is.
 
-use std::fmt;
 use std::str::FromStr;
 
 use super::lines::BYTE_ORDER_MARK;
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, named};
 
-macro_rules! formats {
-    ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {
-        /// A treebank format. Its name is the one used on the command line.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Format { $($(#[$doc])* $name,)* }
-
-        impl Format {
-            /// Every format.
-            pub const ALL: &[Format] = &[$(Format::$name,)*];
-
-            /// The name.
-            pub fn as_str(self) -> &'static str {
-                match self { $(Format::$name => $text,)* }
-            }
-        }
-    };
-}
-
-formats! {
-    /// CoNLL-U: ten columns, comments, ranges, empty nodes.
-    Conllu = "conllu";
-    /// CoNLL-X: ten columns.
-    Conllx = "conllx";
-    /// Penn brackets.
-    Ptb = "ptb";
-    /// Brackets with `index=word` leaves: discontinuous trees.
-    Discbracket = "discbracket";
-    /// NeGra export, versions 3 and 4.
-    Export = "export";
-    /// TIGER-XML.
-    Tigerxml = "tigerxml";
-    /// Alpino XML (read only).
-    Alpino = "alpino";
-    /// One JSON object per line: everything an entry holds.
-    Json = "json";
-    /// Running text, one sentence a line.
-    Text = "text";
-    /// One sentence a line, tokens separated by spaces.
-    Tokens = "tokens";
+named! {
+    /// A treebank format. Its name is the one used on the command line.
+    pub enum Format {
+        /// CoNLL-U: ten columns, comments, ranges, empty nodes.
+        Conllu = "conllu";
+        /// CoNLL-X: ten columns.
+        Conllx = "conllx";
+        /// Penn brackets.
+        Ptb = "ptb";
+        /// Brackets with `index=word` leaves: discontinuous trees.
+        Discbracket = "discbracket";
+        /// NeGra export, versions 3 and 4.
+        Export = "export";
+        /// TIGER-XML.
+        Tigerxml = "tigerxml";
+        /// Alpino XML (read only).
+        Alpino = "alpino";
+        /// One JSON object per line: everything an entry holds.
+        Json = "json";
+        /// Running text, one sentence a line.
+        Text = "text";
+        /// One sentence a line, tokens separated by spaces.
+        Tokens = "tokens";
+    }
 }
 
 /// The tags that Universal Dependencies allows: CoNLL-X has others.
@@ -180,12 +164,6 @@ fn detect_columns(bytes: &[u8]) -> Option<Format> {
         // Keep looking at tags; if all are UD's, it is CoNLL-U.
     }
     found.map(|_| Format::Conllu)
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
 }
 
 impl FromStr for Format {

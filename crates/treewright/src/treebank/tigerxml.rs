@@ -61,8 +61,7 @@ pub(super) struct Tiger {
 
 impl XmlFormat for Tiger {
     type Parts = Graph;
-    const ELEMENT: &'static str = "s";
-    const NESTED: &'static str = "a sentence inside another; expected </s>";
+    const ELEMENT: [&'static str; 2] = ["s", "a sentence inside another; expected </s>"];
 
     fn start(&self, source: &XmlSource<'_>, _: usize) -> Graph {
         let mut graph = Graph::default();

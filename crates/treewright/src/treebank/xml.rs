@@ -275,10 +275,8 @@ fn bad_xml(at: At, error: &quick_xml::Error) -> Error {
 pub(super) trait XmlFormat {
     /// A sentence while its parts are read.
     type Parts;
-    /// The element that holds a sentence.
-    const ELEMENT: &'static str;
-    /// What is wrong with such an element inside another.
-    const NESTED: &'static str;
+    /// The element that holds a sentence, and what is wrong with one inside another.
+    const ELEMENT: [&'static str; 2];
 
     /// A sentence whose start tag was just read, and its number, from 1.
     fn start(&self, source: &XmlSource<'_>, number: usize) -> Self::Parts;
@@ -309,7 +307,7 @@ impl<'a, F: XmlFormat> XmlReader<'a, F> {
         let start = loop {
             match self.source.next()? {
                 None => return Ok(None),
-                Some((Part::Start, at)) if self.source.name() == F::ELEMENT => break at,
+                Some((Part::Start, at)) if self.source.name() == F::ELEMENT[0] => break at,
                 Some(_) => {}
             }
         };
@@ -328,11 +326,11 @@ impl<'a, F: XmlFormat> XmlReader<'a, F> {
                 // The first error says more than what came of it.
                 Err(later) => return Err(error.unwrap_or(later)),
             };
-            let is_sentence = part != Part::Text && self.source.name() == F::ELEMENT;
+            let is_sentence = part != Part::Text && self.source.name() == F::ELEMENT[0];
             match part {
                 Part::End if is_sentence => break,
                 Part::Start if is_sentence => {
-                    error.get_or_insert(at.error(Code::BadXml, F::NESTED));
+                    error.get_or_insert(at.error(Code::BadXml, F::ELEMENT[1]));
                 }
                 part if error.is_none() => error = F::add(&mut parts, part, &self.source, at).err(),
                 _ => {}
