@@ -37,7 +37,7 @@ pub fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().map(NonZeroUsize::get).map_err(|_| "expected a number, from 1".to_owned())
 }
 
-/// What the machine has, for whom no number was given.
+/// The number of cores: the default.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }

@@ -13,7 +13,7 @@ const UNDER_WAY: usize = 8;
 pub enum Event<R> {
     /// The next result.
     Done(R),
-    /// Nothing more is done for now: whoever waits for results should see those there are.
+    /// Nothing more is done for now: results so far should be shown to those who wait for them.
     Idle,
 }
 

@@ -1,7 +1,7 @@
 //! Labelled bracketing over discontinuous trees as disco-dop counts it (van Cranenburgh, `discodop eval`).
 //!
 //! Words are taken out by the *gold* tag and by a word list, so both sides lose the same ones; discontinuity is
-//! judged on what is left. Labels and tags are cut at the first `-`, then the first `=`, that is not their first
+//! decided on what is left. Labels and tags are cut at the first `-`, then the first `=`, that is not their first
 //! character. Deviation: where disco-dop stops at the first bad sentence, the sentence is counted as an error and
 //! the caller decides.
 

@@ -1,4 +1,4 @@
-//! The lexicon: what words seen in training became, from the most special knowledge to the most general.
+//! The lexicon: the scripts of words seen in training, from the most specific entries to the most general.
 
 use std::collections::BTreeMap;
 

@@ -39,7 +39,7 @@ use lexicon::Lexicon;
 /// How to train a lemmatiser.
 #[derive(Clone, Debug)]
 pub struct LemmaConfig {
-    /// How often the distinct words of the training data are gone through.
+    /// The number of passes over the distinct words of the training data.
     pub epochs: usize,
     /// The seed of the order of words.
     pub seed: u64,

@@ -52,7 +52,7 @@ impl LemmatiserWorker {
         }
     }
 
-    /// Makes the lemma of the word at hand.
+    /// Makes the lemma of the current word.
     fn decide(&mut self) {
         let n_chars = self.word.chars.len();
         let tag = self.tables.tags.binary_search(&self.word.tag).ok();

@@ -9,7 +9,7 @@ use crate::sentence::Sentence;
 
 /// A text in the model's language has more than this share of known words.
 const MIN_KNOWN: f64 = 0.4;
-/// So many words may be known by chance, whatever the language.
+/// This many words may be known by chance, whatever the language.
 const BY_CHANCE: f64 = 2.0;
 
 /// A model that knows fewer words does not know its own language well enough to tell.

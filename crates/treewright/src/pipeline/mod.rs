@@ -110,7 +110,7 @@ impl Pipeline {
         Ok(Pipeline { name: name.to_owned(), parts })
     }
 
-    /// A pipeline of parts at hand.
+    /// A pipeline of these parts.
     pub fn of_parts(parts: impl IntoIterator<Item = Part>) -> Self {
         Pipeline { name: String::new(), parts: parts.into_iter().collect() }
     }
@@ -144,7 +144,7 @@ impl Pipeline {
         let Ok(Loaded::Lemmatiser(lemmatiser)) = lemmatiser.loaded() else { return self.parts.len() };
         let mut best = (0, self.parts.len());
         for (at, part) in self.parts.iter().enumerate().filter(|(_, part)| part.kind == PartKind::Tagger) {
-            // A damaged tagger is found out when it is asked for.
+            // A damaged tagger is reported when it is asked for.
             let Ok(Loaded::Tagger(tagger)) = part.loaded() else { continue };
             let n_known = tagger.tags().filter(|tag| lemmatiser.knows_tag(tag)).count();
             if n_known > best.0 {
@@ -328,7 +328,7 @@ pub struct AnalyserWorker {
     is_penn: bool,
     /// The parser's.
     vocabulary: Option<Arc<Vocabulary>>,
-    /// Would the second tags of the sentence at hand mislead the parser?
+    /// Would the second tags of the current sentence mislead the parser?
     hides_xpos: bool,
     unknown_tags: Option<UnknownTags>,
 }

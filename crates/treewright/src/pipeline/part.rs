@@ -17,7 +17,7 @@ pub struct Part {
     /// Those of the file, if it comes from one.
     pub(super) bytes: Option<ByteRange>,
     pub(super) loaded: OnceLock<Loaded>,
-    /// What a parser has to gain for each step of the tagger's score (`rerank.rs`); 0: it is not asked.
+    /// The weight of the tagger's score in tag reranking (`rerank.rs`); 0: tags are not reranked.
     pub(super) tagger_weight: u32,
 }
 

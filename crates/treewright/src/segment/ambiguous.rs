@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::multiword::Split;
 
-/// A token is left to its neighbours when it was seen at least so often as one word, and as often as several.
-pub(super) const LEAST: u32 = 3;
+/// The neighbours decide about a token that was seen at least this often as one word, and as often as several.
+pub(super) const MIN_COUNT: u32 = 3;
 /// Rounds over the occurrences of a token, and the step of the first one.
 const ROUNDS: usize = 20;
 const STEP: f64 = 0.3;
@@ -16,7 +16,7 @@ const SCALE: f64 = 1000.0;
 /// The longest neighbour worth learning, in bytes.
 const LONGEST: usize = 40;
 
-/// What the neighbours of one token say about it: a logistic classifier of its own.
+/// A logistic classifier for one token, by its neighbours.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ambiguous {
     /// How it is split where it is.

@@ -1,7 +1,7 @@
 //! A linear classifier over hashed features: trained by logistic regression, kept as a small table.
 //!
 //! A feature is a 64-bit hash. The finished table has buckets of four entries; an entry holds 20 bits of the hash and
-//! a weight of 12 bits, so a feature that training has not seen meets a stranger's weight once in 250,000 times.
+//! a weight of 12 bits, so a feature that training has not seen gets another's weight once in 250,000 times.
 
 use rustc_hash::FxHashMap;
 
@@ -147,23 +147,24 @@ impl Examples {
         self.ends.len()
     }
 
-    /// What a classifier says of each example, and what is right.
-    pub(super) fn judged(&self, model: &Linear) -> Vec<(i32, bool)> {
+    /// The classifier's score of each example, and its answer.
+    pub(super) fn scored(&self, model: &Linear) -> Vec<(i32, bool)> {
         let mut start = 0;
         let mut features = Vec::new();
-        let mut judge = |&(end, answer): &(usize, bool)| {
+        let mut score = |&(end, answer): &(usize, bool)| {
             features.clear();
             features.extend(self.features[start..end].iter().map(|&id| self.hashes[id as usize]));
             start = end;
             (model.score(&features), answer)
         };
-        self.ends.iter().map(&mut judge).collect()
+        self.ends.iter().map(&mut score).collect()
     }
 
-    /// Logistic regression by AdaGrad; gives the classifier and by how much its weights were scaled. Calls `log` with the mean loss of each epoch.
+    /// Logistic regression by AdaGrad; gives the classifier and by how much its weights were scaled. Calls `log` with the
+    /// mean loss of each epoch.
     pub(super) fn fit(&mut self, how: Fit, rng: &mut Rng, log: &mut dyn FnMut(usize, f64)) -> (Linear, f32) {
         let Examples { hashes, counts, features, ends, .. } = self;
-        // Rare features would only learn their one sentence by heart.
+        // Rare features would only memorise their one sentence.
         let mut kept = 0;
         let mut start = 0;
         for (end, _) in ends.iter_mut() {

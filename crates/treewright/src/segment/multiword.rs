@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::ambiguous::{Ambiguous, LEAST, Neighbours};
+use super::ambiguous::{Ambiguous, MIN_COUNT, Neighbours};
 use super::chars::lower;
 use crate::sentence::{Sentence, Str};
 
@@ -114,7 +114,7 @@ impl Seen {
     fn ambiguous(&self) -> Option<&Split> {
         let n_whole = self.n - self.splits.values().sum::<u32>();
         let (split, &n) = self.splits.iter().max_by_key(|&(split, &n)| (n, std::cmp::Reverse(split)))?;
-        (n >= LEAST && n_whole >= LEAST).then_some(split)
+        (n >= MIN_COUNT && n_whole >= MIN_COUNT).then_some(split)
     }
 }
 

@@ -54,7 +54,7 @@ impl Default for Start {
     }
 }
 
-/// What comes after a stretch of text.
+/// What comes after a piece of text.
 #[derive(Clone, Debug)]
 enum Ending {
     More,
@@ -173,7 +173,7 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// The next stretch of text, and where it begins if that may be the start of a sentence.
+    /// The next piece of text, and where it begins if that may be the start of a sentence.
     fn next(&mut self) -> Option<(Option<Start>, Arc<Text>)> {
         while !self.is_over {
             if self.scan() {
@@ -181,7 +181,7 @@ impl<R: Read> Splitter<R> {
                 return Some(self.split(start, Ending::More));
             }
             if self.has_bad_bytes {
-                // Whoever cuts them will tell.
+                // The thread that cuts them will report it.
                 return Some(self.end(Ending::Over));
             }
             if self.n_scanned > MAX_PORTIONS * self.size {

@@ -38,7 +38,7 @@ pub(super) struct Gap {
     pub(super) ends_line: bool,
 }
 
-/// A stretch of text without white space, or with single spaces where tokens may hold them.
+/// A run of text without white space, or with single spaces where tokens may hold them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Piece {
     /// In bytes from the start of the document.

@@ -43,7 +43,7 @@ pub(super) fn train(
     let (_, mut examples) = collect(&most, &mut rng);
     let (model, scale) = fit("held-out", &mut examples, &mut rng);
     let (_, unseen) = collect(&rest, &mut rng);
-    let shift = best_shift(&unseen.judged(&model), scale);
+    let shift = best_shift(&unseen.scored(&model), scale);
     drop((examples, unseen));
 
     let (mut token_examples, mut sentence_examples) = collect(&gold, &mut rng);
@@ -77,10 +77,10 @@ fn hold_out(gold: &[GoldSentence]) -> (Vec<GoldSentence>, Vec<GoldSentence>) {
 
 /// How much more readily than by even odds a sentence should end, for the best F1 of whole sentences. A wrong end
 /// and a missed one cost the same, but ends are rare, so the classifier alone misses too many.
-fn best_shift(judged: &[(i32, bool)], scale: f32) -> f32 {
+fn best_shift(scored: &[(i32, bool)], scale: f32) -> f32 {
     let f1 = |shift: f32| {
         let (mut n_both, mut n_all, mut is_whole) = (0, 0, true);
-        for &(score, answer) in judged {
+        for &(score, answer) in scored {
             let guess = score as f32 + shift * scale > 0.0;
             n_all += usize::from(guess) + usize::from(answer);
             match (guess, answer) {
@@ -95,7 +95,7 @@ fn best_shift(judged: &[(i32, bool)], scale: f32) -> f32 {
         n_both as f64 / n_all.max(1) as f64
     };
     // With few sentences the best is a matter of luck.
-    if judged.iter().filter(|&&(_, answer)| answer).count() < 200 {
+    if scored.iter().filter(|&&(_, answer)| answer).count() < 200 {
         return 0.0;
     }
     let mut best = (f1(0.0), 0.0);
@@ -295,14 +295,14 @@ mod tests {
     #[test]
     fn the_shift_finds_ends_that_even_odds_miss() {
         // Ends score -50, a tenth of the other places -30: more is won than lost below -30.
-        let judged: Vec<(i32, bool)> = (0..1000)
+        let scored: Vec<(i32, bool)> = (0..1000)
             .flat_map(|i| [(-50, true), (-500, false), (if i % 10 == 0 { -30 } else { -500 }, false)])
             .collect();
-        let shift = best_shift(&judged, 100.0);
+        let shift = best_shift(&scored, 100.0);
         assert!(shift > 0.5 && shift < 1.0, "{shift}");
         let even: Vec<(i32, bool)> = (0..1000).flat_map(|_| [(50, true), (-50, false)]).collect();
         assert_eq!(best_shift(&even, 100.0), 0.0);
-        assert_eq!(best_shift(&judged[..300], 100.0), 0.0);
+        assert_eq!(best_shift(&scored[..300], 100.0), 0.0);
     }
 
     #[test]

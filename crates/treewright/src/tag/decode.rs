@@ -1,4 +1,4 @@
-//! The layers at work on one sentence, the same in training and in use.
+//! How the layers decide about one sentence; the same code runs in training and in use.
 
 use super::features::{self, REACH};
 use super::labels::Labels;
@@ -9,12 +9,12 @@ use super::words::Word;
 /// The tag and the reading of what is outside the sentence.
 const EDGE: u16 = u16::MAX;
 
-// The next two are part of what stored weights mean, in their steps: to change one is to change the version of taggers.
+// Stored weights depend on the next two constants, which count in their steps: changing one needs a new version of taggers.
 
-/// What the dictionary's word counts; in training it is nothing.
+/// The bonus of labels that the dictionary lists for a word; none in training.
 const TRUST: i16 = 8;
 
-/// A guess that is ahead of the others by this much is kept.
+/// A guess whose score is higher than all others by this much is kept.
 const SURE: i32 = 384;
 
 /// Two tags are close if their scores differ by no more than this (two units of log-odds).
@@ -23,7 +23,7 @@ const CLOSE: i32 = 160;
 /// A word that nearly got another tag. The closest comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TagAlternative {
-    /// How far the tag was ahead of the second, in steps of weights: 80 are one unit of log-odds.
+    /// The score gap between the tag and the second, in steps of weights: 80 are one unit of log-odds.
     pub margin: i32,
     /// The place of the word in the sequence.
     pub(super) at: usize,
@@ -69,7 +69,7 @@ pub(super) struct Sequence {
     pub(super) words: Vec<Word>,
     /// What each layer decided.
     pub(super) decided: [Vec<u16>; N_LAYERS],
-    /// Which guesses are tags already.
+    /// Which guesses are kept as tags.
     pub(super) sure: Vec<bool>,
     /// How the sentence as a whole uses capitals.
     pub(super) case: u32,
@@ -123,9 +123,9 @@ impl Sequence {
     }
 }
 
-/// What all layers need to know beside weights.
+/// What all layers need besides weights.
 #[derive(Clone, Copy)]
-pub(super) struct Setting<'a> {
+pub(super) struct Resources<'a> {
     pub(super) labels: &'a Labels,
     pub(super) lexicon: &'a Lexicon,
     pub(super) has_classes: bool,
@@ -135,7 +135,7 @@ pub(super) struct Setting<'a> {
     pub(super) trust_readings: u8,
 }
 
-impl<'a> Setting<'a> {
+impl<'a> Resources<'a> {
     /// The tags a word may get, if the dictionary tells; else any.
     #[inline]
     pub(super) fn tags_of(&self, word: &Word) -> Option<&'a [u16]> {
@@ -156,8 +156,8 @@ impl<'a> Setting<'a> {
         }
     }
 
-    /// Puts what a word says on its own into `row`: its features, and that the dictionary is to be believed as long as
-    /// nothing speaks against it, which no feature can learn for a set of readings that is rare.
+    /// Writes the scores of a word on its own into `row`: those of its features, and the dictionary's bonus, which no feature
+    /// could learn for a rare set of readings.
     pub(super) fn score_own(
         &self,
         layer: Layer,
@@ -277,7 +277,7 @@ pub(super) struct Scratch {
     lookup: Lookup,
 }
 
-/// Is a guess so far ahead of all others that it need not be looked at again?
+/// Is a guess's score so much higher than all others that it need not be looked at again?
 fn is_sure(chosen: u16, candidates: &[u16], scores: &[i16], lead: i32) -> bool {
     let least = i32::from(scores[usize::from(chosen)]) - lead;
     candidates.iter().all(|&label| label == chosen || i32::from(scores[usize::from(label)]) <= least)

@@ -6,8 +6,8 @@ use crate::error::{Code, Error, Result};
 use crate::parallel;
 use crate::sentence::Sentence;
 
-/// Folds are trained for at most so many epochs. Their taggers are thrown away, so none has to be made small, and that is
-/// what the epochs after the first few are for: accuracy is within a few tenths of a percent by then.
+/// Folds are trained for at most this many epochs. Later epochs mainly make a tagger smaller, and those of folds are thrown
+/// away; accuracy is within a few tenths of a percent by then.
 const MOST_EPOCHS: usize = 4;
 
 /// Tags each of `folds` parts of a treebank with a tagger trained on the others. The parts are blocks of neighbouring

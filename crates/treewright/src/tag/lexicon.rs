@@ -1,8 +1,8 @@
 //! The dictionary: which readings each word of the training data had, and how often it was seen.
 //!
 //! Words are looked up as written and folded (lower case, every digit 0). In training each token is looked up as if it
-//! were not there itself (leave one out): else a word seen once would always come with its own right answer, and the
-//! tagger would learn to trust the dictionary more than it may.
+//! were not there itself (leave one out). Otherwise a word seen once would always come with its own right answer, and the
+//! tagger would learn to trust the dictionary too much.
 
 use rustc_hash::FxHashMap;
 
@@ -33,7 +33,7 @@ pub(super) struct Entry {
     pub(super) seen: u8,
 }
 
-/// How many binary digits of a count are told apart.
+/// Counts with more binary digits than this are treated alike.
 const MAX_DIGITS: u8 = 15;
 
 /// Sets of readings by number. Which sets there are depends on the treebank.
@@ -72,7 +72,7 @@ impl Classes {
         self.all.len()
     }
 
-    /// Forgets all but the first this many.
+    /// Keeps only the first `n`.
     pub(super) fn truncate(&mut self, n: usize) {
         self.all.truncate(n);
         self.ids.retain(|_, id| (*id as usize) < n);

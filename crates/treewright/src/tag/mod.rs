@@ -1,9 +1,10 @@
 //! Tagging: from bare words to UPOS, XPOS and FEATS, or to the one tag of a constituent treebank.
 //!
 //! Which columns there are is learnt from the training data. Three layers of linear classifiers go over a sentence
-//! from left to right: the first guesses a tag for each word, the second chooses the tags with the guesses on the right,
-//! the third one of the readings with that tag (`labels.rs` says what these are). A dictionary limits what frequent words can be; unknown words are judged by their prefixes,
-//! suffixes and shape, by their neighbours, and by classes made from word vectors where there are any.
+//! from left to right: the first guesses a tag for each word; the second chooses the tags and sees the guesses on the right;
+//! the third chooses one of the readings with that tag (see `labels.rs`). A dictionary limits the tags of frequent words.
+//! Features of unknown words are their prefixes, suffixes and shape, their neighbours, and classes made from word
+//! vectors if there are any.
 //!
 //! ```
 //! use treewright::tag::{TagConfig, Tagger};
@@ -46,7 +47,7 @@ use weights::Frozen;
 /// How to train a tagger.
 #[derive(Clone, Debug)]
 pub struct TagConfig {
-    /// How often the training data is gone through.
+    /// The number of passes over the training data.
     pub epochs: usize,
     /// The seed of the order of sentences.
     pub seed: u64,
@@ -56,14 +57,13 @@ pub struct TagConfig {
     pub trust_tags: u8,
     /// The same for the readings (XPOS, FEATS) within a tag.
     pub trust_readings: u8,
-    /// In training each feature is overlooked this often, so that none is relied on alone.
+    /// The share of features left out at random in training, so that none is relied on alone.
     pub dropout: f64,
-    /// After this many epochs it is settled which weights there are; the epochs that are left train those.
+    /// After this many epochs, small weights are dropped; the remaining epochs train the others.
     pub open_epochs: usize,
-    /// Features none of whose weights is as large as this (in units of log-odds; for readings twice that) are left out
-    /// then.
+    /// Features none of whose weights is as large as this (in units of log-odds; for readings twice that) are dropped then.
     pub min_feature: f64,
-    /// And of the others, weights smaller than this.
+    /// And of the other features, weights smaller than this.
     pub min_weight: f64,
 }
 
@@ -83,7 +83,7 @@ impl Default for TagConfig {
     }
 }
 
-/// What training has to tell.
+/// What training reports.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
     /// An epoch of a layer is over.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::decode::{Layer, Scratch, Sequence, Setting};
+use super::decode::{Layer, Resources, Scratch, Sequence};
 use super::labels::Labels;
 use super::lexicon::{Counts, Entry, Lexicon};
 use super::weights::{Frozen, Learning};
@@ -54,7 +54,7 @@ fn examples(
     sentences.iter().enumerate().map(&mut of_sentence).collect()
 }
 
-/// Labels less likely than this are not moved: nearly all of them always are, and it would take nearly all the time.
+/// Labels less likely than this are not updated: nearly all labels are, and updating them would take nearly all the time.
 const MIN_MOVED: f32 = 0.01;
 
 /// The order of the examples in an epoch, and the random numbers for the rest of it.
@@ -132,7 +132,7 @@ impl Scratchpad {
 /// Learns from one sentence; gives the number of wrong decisions, and of decisions.
 fn learn(
     layer: Layer,
-    setting: &Setting<'_>,
+    resources: &Resources<'_>,
     example: &mut Example,
     learning: &mut Learning,
     dropout: f64,
@@ -140,19 +140,19 @@ fn learn(
     scratch: &mut Scratchpad,
 ) -> (u64, u64) {
     let (mut errors, mut of) = (0, 0);
-    scratch.scores.resize(layer.n_labels(setting.labels), 0.0);
+    scratch.scores.resize(layer.n_labels(resources.labels), 0.0);
     for (i, at) in example.sequence.places().enumerate() {
         let Some(gold) = example.gold[i] else { continue };
-        let gold_tag = setting.labels.tag_of(gold);
+        let gold_tag = resources.labels.tag_of(gold);
         let gold = if layer == Layer::Readings { gold } else { gold_tag };
-        setting.candidates(layer, &example.sequence.words[at], gold_tag, &mut scratch.candidates);
+        resources.candidates(layer, &example.sequence.words[at], gold_tag, &mut scratch.candidates);
         let mut chosen = scratch.candidates[0];
         // Where the dictionary leaves no choice there is nothing to learn.
         if scratch.candidates.len() > 1 {
             of += 1;
             scratch.keys.clear();
             scratch.keys.extend_from_slice(example.own(i));
-            setting.context(layer, &example.sequence, at, &mut scratch.keys);
+            resources.context(layer, &example.sequence, at, &mut scratch.keys);
             scratch.keys.retain(|_| rng.unit() >= dropout);
             chosen = scratch.learn(gold, learning);
             errors += u64::from(chosen != gold);
@@ -163,29 +163,29 @@ fn learn(
 }
 
 /// Decides a layer for all examples.
-fn decide(layer: Layer, setting: &Setting<'_>, examples: &mut [Example], rows: &Frozen) {
+fn decide(layer: Layer, resources: &Resources<'_>, examples: &mut [Example], rows: &Frozen) {
     let mut scratch = Scratch::default();
     for example in examples {
         let mut sequence = std::mem::take(&mut example.sequence);
         let first = sequence.places().start;
         let words = sequence.words.clone();
-        setting.decide(layer, &mut sequence, rows, &mut scratch, |at, lookup, scores| {
+        resources.decide(layer, &mut sequence, rows, &mut scratch, |at, lookup, scores| {
             scores.resize(rows.n_scores(), 0);
-            setting.score_own(layer, &words[at], example.own(at - first), rows, lookup, scores);
+            resources.score_own(layer, &words[at], example.own(at - first), rows, lookup, scores);
         });
         example.sequence = sequence;
     }
 }
 
 /// The share of right decisions of a layer, in percent.
-fn accuracy(layer: Layer, setting: &Setting<'_>, examples: &[Example]) -> Option<f64> {
+fn accuracy(layer: Layer, resources: &Resources<'_>, examples: &[Example]) -> Option<f64> {
     let (mut right, mut all) = (0u64, 0u64);
     for example in examples {
         for (at, gold) in example.sequence.places().zip(&example.gold) {
             let decided = example.sequence.decided[layer as usize][at];
             all += 1;
             right += u64::from(gold.is_some_and(|gold| match layer {
-                Layer::Guesses | Layer::Tags => decided == setting.labels.tag_of(gold),
+                Layer::Guesses | Layer::Tags => decided == resources.labels.tag_of(gold),
                 Layer::Readings => decided == gold,
             }));
         }
@@ -197,12 +197,12 @@ fn accuracy(layer: Layer, setting: &Setting<'_>, examples: &[Example]) -> Option
 fn train_layer(
     layer: Layer,
     config: &TagConfig,
-    setting: &Setting<'_>,
+    resources: &Resources<'_>,
     train: &mut [Example],
     dev: &mut [Example],
     log: &mut dyn FnMut(&Progress),
 ) -> Result<Frozen> {
-    let n_labels = layer.n_labels(setting.labels);
+    let n_labels = layer.n_labels(resources.labels);
     let mut learning = Learning::default();
     let mut best: Option<(f64, Frozen)> = None;
     let mut scratch = Scratchpad::default();
@@ -213,11 +213,11 @@ fn train_layer(
         for i in order {
             let example = &mut train[i];
             let counts =
-                learn(layer, setting, example, &mut learning, config.dropout, &mut rng, &mut scratch);
+                learn(layer, resources, example, &mut learning, config.dropout, &mut rng, &mut scratch);
             errors += counts.0;
             of += counts.1;
         }
-        // Later guesses for sentences often seen would be better than those for new sentences can be.
+        // In later epochs, guesses for training sentences are better than they would be for new ones.
         if layer == Layer::Guesses && epoch == 1 {
             guesses = train.iter().map(|example| example.sequence.decided[layer as usize].clone()).collect();
         }
@@ -227,11 +227,11 @@ fn train_layer(
             learning.close(times * config.min_feature, config.min_weight);
         }
         let mut score = None;
-        // Before its weights are settled a layer is too large to be kept.
+        // Before small weights are dropped, a layer is too large to be kept.
         if epoch == config.epochs || !dev.is_empty() && epoch > config.open_epochs {
             let frozen = learning.frozen(n_labels)?;
-            decide(layer, setting, dev, &frozen);
-            score = accuracy(layer, setting, dev);
+            decide(layer, resources, dev, &frozen);
+            score = accuracy(layer, resources, dev);
             if best.as_ref().is_none_or(|(highest, _)| score.is_none_or(|score| score > *highest)) {
                 best = Some((score.unwrap_or(0.0), frozen));
             }
@@ -245,7 +245,7 @@ fn train_layer(
             .zip(guesses)
             .for_each(|(example, guess)| example.sequence.decided[layer as usize] = guess);
     }
-    decide(layer, setting, dev, &frozen);
+    decide(layer, resources, dev, &frozen);
     Ok(frozen)
 }
 
@@ -298,7 +298,7 @@ pub(super) fn train(
         |i| dev[i].tokens.iter().map(|token| labels.find(token)).collect(),
         |keys| [keys.form, keys.folded].map(|key| lexicon.get(key)),
     );
-    let setting = Setting {
+    let resources = Resources {
         labels: &labels,
         lexicon: &lexicon,
         has_classes: !classes.is_empty(),
@@ -318,7 +318,7 @@ pub(super) fn train(
                 }
             }
         }
-        train_layer(layer, config, &setting, &mut train_examples, &mut dev_examples, log)
+        train_layer(layer, config, &resources, &mut train_examples, &mut dev_examples, log)
     };
     let layers = [layer(Layer::Guesses)?, layer(Layer::Tags)?, layer(Layer::Readings)?];
     lexicon.classes.truncate(n_classes);

@@ -46,7 +46,7 @@ pub(crate) struct Learning {
     now: u32,
     /// Averages are over the decisions since then.
     start: u32,
-    /// Is it settled which weights there are?
+    /// Have small weights been dropped? Then no new ones are made.
     is_closed: bool,
 }
 
@@ -76,8 +76,8 @@ impl Learning {
         }
     }
 
-    /// Moves the weights of features against the gradient: each label by its own amount. Weights that are not there are made,
-    /// unless it is settled which there are.
+    /// Moves the weights of features along the gradient, each label by its own amount. Missing weights are made, unless
+    /// `close` was called.
     pub(crate) fn learn(&mut self, keys: &[u32], places: &[u32], gradient: &[(u16, f32)]) {
         let now = self.now;
         for (&key, &place) in keys.iter().zip(places) {
@@ -112,9 +112,9 @@ impl Learning {
         self.rows.len()
     }
 
-    /// Settles which weights there are: features none of whose averages reaches `min_feature` go, and of the others
-    /// the weights below `min_weight`. Those left can learn to do without the rest, and their averages begin anew.
-    /// A small table is kept whole: there is nothing to save.
+    /// Drops features none of whose averages reaches `min_feature`, and of the others the weights below `min_weight`; from now
+    /// on no weight is made. The rest can learn to do without them, and their averages start again. A small table is kept
+    /// whole: there is nothing to save.
     pub(crate) fn close(&mut self, min_feature: f64, min_weight: f64) {
         if self.n_features() < FEW_FEATURES {
             return;
@@ -183,7 +183,7 @@ const ROUNDED_TO: i16 = 4;
 /// A table with fewer features is small.
 const FEW_FEATURES: usize = 1 << 15;
 
-/// Weights in use, read only. (Sums that would leave 16 bits stay at their end: hundreds of units of log-odds.)
+/// Weights in use, read only. (Sums saturate at 16 bits, which are hundreds of units of log-odds.)
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Frozen {
     table: Table,
@@ -248,7 +248,7 @@ impl Frozen {
         Frozen::of(&ends, &pairs, self.table.n_columns(), shift).expect("there are fewer weights than before")
     }
 
-    /// The number of scores: one for each label, and some that mean nothing.
+    /// The number of scores: one for each label, and padding.
     pub(crate) fn n_scores(&self) -> usize {
         self.table.n_sums()
     }

@@ -13,7 +13,7 @@ const FOLDED: u64 = 2;
 const LONGEST_AFFIX: usize = 5;
 const LONGEST_ENDING: usize = 4;
 const SHORTEST_PART: usize = 3;
-/// More of a word than this is not looked at: features of a word of a megabyte would not mean anything.
+/// Longer words are cut here: features of a word of a megabyte would not mean anything.
 const MAX_BYTES: usize = 256;
 
 /// What features of the context see of a word: keys, and the places of its candidates.

@@ -1,8 +1,8 @@
-//! Tagging sentences with a trained tagger: scratch memory, and what is known of words seen lately.
+//! Tagging sentences with a trained tagger: scratch memory, and a cache of recent words.
 
 use std::sync::Arc;
 
-use super::decode::{Layer, N_LAYERS, Scratch, Sequence, Setting, TagAlternative};
+use super::decode::{Layer, N_LAYERS, Resources, Scratch, Sequence, TagAlternative};
 use super::labels::N_COLUMNS;
 use super::weights::Lookup;
 use super::words::{Analyser, Word};
@@ -72,7 +72,7 @@ impl Cache {
     /// The scores that a form has on its own, in one of the layers.
     fn own(
         &mut self,
-        setting: &Setting<'_>,
+        resources: &Resources<'_>,
         layer: Layer,
         form: &Str,
         lookup: &mut Lookup,
@@ -87,7 +87,7 @@ impl Cache {
         let own = &mut self.own[layer as usize];
         let row = &mut own.rows[place * own.n_scores..][..own.n_scores];
         if !is_filled {
-            setting.score_own(
+            resources.score_own(
                 layer,
                 &self.known[place].word,
                 &self.keys,
@@ -181,7 +181,7 @@ impl TaggerWorker {
     fn decide(&mut self, of_layers: &[Layer], sentence: &mut Sentence) {
         let TaggerWorker { tables, cache, sequence, scratch } = self;
         let Tables { labels, lexicon, layers, classes, trust_tags, trust_readings } = &**tables;
-        let setting = Setting {
+        let resources = Resources {
             labels,
             lexicon,
             has_classes: !classes.is_empty(),
@@ -190,8 +190,8 @@ impl TaggerWorker {
         };
         let (tokens, start) = (&sentence.tokens, sequence.places().start);
         for &layer in of_layers {
-            setting.decide(layer, sequence, &layers[layer as usize], scratch, |at, lookup, scores| {
-                cache.own(&setting, layer, &tokens[at - start].form, lookup, scores);
+            resources.decide(layer, sequence, &layers[layer as usize], scratch, |at, lookup, scores| {
+                cache.own(&resources, layer, &tokens[at - start].form, lookup, scores);
             });
         }
         let readings = &sequence.decided[Layer::Readings as usize];

@@ -101,7 +101,7 @@ impl<'a> ExportReader<'a> {
         let Some(header) = self.find_start()? else { return Ok(None) };
         self.n_sentences += 1;
         let start = self.lines.number();
-        // Until the last line has been read, an error leaves lines behind that have to be skipped.
+        // After an error, the lines up to the sentence's last have to be skipped.
         self.is_damaged = true;
         let mut version = self.version;
         let mut lined = Lined::default();

@@ -16,7 +16,7 @@ use crate::io::{Output, usage};
 /// The trees of a batch.
 pub(super) enum Trees {
     Entries(Vec<Vec<Entry>>),
-    /// Written already, by the thread that parsed them and has them at hand.
+    /// Written already, by the thread that parsed them.
     Text {
         text: Vec<u8>,
         n_entries: usize,
@@ -223,7 +223,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Has whoever waits for trees see those that were written.
+    /// Shows the trees written so far to the reader of the output.
     pub(super) fn flush(&mut self) -> Result<()> {
         match self {
             Sink::Treebank { writer, .. } => writer.flush(),

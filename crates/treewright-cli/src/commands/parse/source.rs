@@ -49,7 +49,7 @@ struct InterruptState {
 }
 
 impl Interrupt {
-    /// From now on reading fails, and whoever waits for input is woken.
+    /// From now on reading fails, and a thread that waits for input is woken.
     pub(super) fn raise(&self) {
         let mut state = self.state.lock().expect("nobody panics here");
         state.is_raised = true;

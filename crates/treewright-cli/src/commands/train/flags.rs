@@ -320,7 +320,7 @@ impl TrainArgs {
         Ok(config)
     }
 
-    /// Every flag has to make a difference: whoever gives one expects it to.
+    /// Refuses flags that would have no effect.
     fn refuse_flags_without_effect(&self, config: &TrainConfig, is_chosen: bool) -> Result<()> {
         let system = if is_chosen && self.system.is_none() {
             format!("{}, which the data decided for", config.system)
