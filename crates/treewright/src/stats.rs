@@ -79,11 +79,7 @@ impl Counter {
     }
 
     fn json(&self) -> Value {
-        self.sorted()
-            .into_iter()
-            .map(|(item, count)| (item.to_string(), json!(count)))
-            .collect::<serde_json::Map<_, _>>()
-            .into()
+        object(self.sorted())
     }
 }
 
@@ -127,12 +123,14 @@ impl Histogram {
     }
 
     fn json(&self) -> Value {
-        self.0
-            .iter()
-            .map(|(value, count)| (value.to_string(), json!(count)))
-            .collect::<serde_json::Map<_, _>>()
-            .into()
+        object(self.0.iter().map(|(value, &count)| (value, count)))
     }
+}
+
+/// Items with their counts.
+fn object(counts: impl IntoIterator<Item = (impl ToString, u64)>) -> Value {
+    let fields = counts.into_iter().map(|(item, count)| (item.to_string(), json!(count)));
+    fields.collect::<serde_json::Map<_, _>>().into()
 }
 
 fn rounded(value: f64) -> f64 {
@@ -285,14 +283,14 @@ impl Stats {
         row("sentence length", spread(&self.lengths));
         row("tags", self.tags.0.len().to_string());
         row("labels", self.labels.0.len().to_string());
-        if self.multiwords > 0 {
-            row("multiword tokens", self.multiwords.to_string());
-        }
-        if self.empty_nodes > 0 {
-            row("empty nodes", self.empty_nodes.to_string());
-        }
-        if self.without_tree > 0 {
-            row("sentences without a tree", self.without_tree.to_string());
+        for (name, count) in [
+            ("multiword tokens", self.multiwords),
+            ("empty nodes", self.empty_nodes),
+            ("sentences without a tree", self.without_tree),
+        ] {
+            if count > 0 {
+                row(name, count.to_string());
+            }
         }
         if d.trees > 0 {
             row("non-projective arcs", share(d.nonprojective_arcs, d.arcs));

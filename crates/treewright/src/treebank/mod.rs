@@ -99,8 +99,6 @@ pub struct ReadOptions {
 /// How to write.
 #[derive(Clone, Debug, Default)]
 pub struct WriteOptions {
-    /// Compress with gzip.
-    pub gzip: bool,
     /// `tokens`: write each token as `word/TAG`.
     pub tagged: bool,
     /// Export: the label of the root that is left out; `TOP` if absent.
@@ -212,7 +210,7 @@ pub fn writer<'a>(format: Format, sink: impl Write + 'a, options: &WriteOptions)
         Format::Text | Format::Tokens => Box::new(tokens::TokensLayout::new(format, options)),
         Format::Alpino => return Err(Error::new(Code::UnknownFormat, "alpino can be read but not written")),
     };
-    Ok(Writer::new(layout, Box::new(sink), options.gzip))
+    Ok(Writer::new(layout, Box::new(sink)))
 }
 
 /// Sentences with their trees as text.

@@ -2,9 +2,6 @@
 
 use std::io::{BufWriter, Write};
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
-
 use super::Entry;
 use crate::error::{Code, Error, Result};
 use crate::tree::{ConstituentTree, Tree};
@@ -20,26 +17,18 @@ pub(super) trait Layout {
     }
 }
 
-enum Sink<'a> {
-    Plain(BufWriter<Box<dyn Write + 'a>>),
-    Gzip(GzEncoder<Box<dyn Write + 'a>>),
-}
-
 /// A streaming writer of any format.
 pub struct Writer<'a> {
     layout: Box<dyn Layout>,
-    sink: Sink<'a>,
+    sink: BufWriter<Box<dyn Write + 'a>>,
     text: Vec<u8>,
     n_sentences: usize,
     has_started: bool,
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(layout: Box<dyn Layout>, sink: Box<dyn Write + 'a>, gzip: bool) -> Self {
-        let sink = match gzip {
-            true => Sink::Gzip(GzEncoder::new(sink, Compression::default())),
-            false => Sink::Plain(BufWriter::with_capacity(1 << 16, sink)),
-        };
+    pub(super) fn new(layout: Box<dyn Layout>, sink: Box<dyn Write + 'a>) -> Self {
+        let sink = BufWriter::with_capacity(1 << 16, sink);
         Writer { layout, sink, text: Vec::new(), n_sentences: 0, has_started: false }
     }
 
@@ -53,18 +42,15 @@ impl<'a> Writer<'a> {
         let laid_out = self.layout.entry(entry, self.n_sentences, &mut self.text);
         laid_out.map_err(|error| error.in_sentence(self.n_sentences))?;
         self.start()?;
-        self.sink.write(&self.text)
+        Ok(self.sink.write_all(&self.text)?)
     }
 
-    /// Flushes, so that a reader at the other end sees what was written; what is being compressed has to wait.
+    /// Flushes, so that a reader at the other end sees what was written.
     ///
     /// # Errors
     /// When the output fails.
     pub fn flush(&mut self) -> Result<()> {
-        match &mut self.sink {
-            Sink::Plain(sink) => Ok(sink.flush()?),
-            Sink::Gzip(_) => Ok(()),
-        }
+        Ok(self.sink.flush()?)
     }
 
     /// Writes what the format needs at its end and flushes. To be called once.
@@ -74,11 +60,7 @@ impl<'a> Writer<'a> {
     pub fn finish(&mut self) -> Result<()> {
         self.start()?;
         let [_, end] = self.layout.frame();
-        self.sink.write(end.as_bytes())?;
-        if let Sink::Gzip(encoder) = &mut self.sink {
-            encoder.try_finish()?;
-            encoder.get_mut().flush()?;
-        }
+        self.sink.write_all(end.as_bytes())?;
         self.flush()
     }
 
@@ -88,16 +70,7 @@ impl<'a> Writer<'a> {
             return Ok(());
         }
         let [start, _] = self.layout.frame();
-        self.sink.write(start.as_bytes())
-    }
-}
-
-impl Sink<'_> {
-    fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        Ok(match self {
-            Sink::Plain(sink) => sink.write_all(bytes)?,
-            Sink::Gzip(sink) => sink.write_all(bytes)?,
-        })
+        Ok(self.sink.write_all(start.as_bytes())?)
     }
 }
 
