@@ -1,5 +1,6 @@
 //! Where models come from: the one in the program, or files by path or by name.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use treewright::pipeline::Pipeline;
@@ -67,7 +68,7 @@ pub fn write(pipeline: &Pipeline, path: &Path) -> Result<()> {
 
 /// The folders where models are looked for by name, in this order: `$TREEWRIGHT_MODELS` (several, as in `$PATH`),
 /// `models` here, those that came with the program, and the user's own.
-pub fn folders() -> Vec<PathBuf> {
+fn folders() -> Vec<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let mut folders: Vec<PathBuf> = Vec::new();
     if let Some(list) = variable("TREEWRIGHT_MODELS") {
@@ -88,13 +89,18 @@ pub fn folders() -> Vec<PathBuf> {
     let home = |folder: &str| variable("HOME").map(|home| PathBuf::from(home).join(folder));
     let data = variable("XDG_DATA_HOME").map(PathBuf::from).or_else(|| home(".local/share"));
     folders.extend(data.map(|data| data.join("treewright/models")));
-    let mut seen = Vec::new();
-    folders.retain(|folder| {
-        let is_new = !seen.contains(folder);
-        seen.push(folder.clone());
-        is_new
-    });
+    let mut seen = HashSet::new();
+    folders.retain(|folder| seen.insert(folder.clone()));
     folders
+}
+
+/// The folders, a line for each.
+pub fn folder_lines() -> String {
+    let line = |folder: PathBuf| {
+        let missing = if folder.is_dir() { "" } else { " (not there)" };
+        format!("\n  {}{missing}", folder.display())
+    };
+    folders().into_iter().map(line).collect()
 }
 
 /// The models in the folders, by name and path, in the order in which they are found; of two with one name, the first.
@@ -153,10 +159,7 @@ fn unknown(model: &Path) -> Error {
         message.push_str(&format!("; did you mean {near}?"));
     }
     message.push_str("\n(treewright models lists them). Models are looked for by name in");
-    for folder in folders() {
-        let missing = if folder.is_dir() { "" } else { " (not there)" };
-        message.push_str(&format!("\n  {}{missing}", folder.display()));
-    }
+    message.push_str(&folder_lines());
     message.push_str("\nand first in the folders that $TREEWRIGHT_MODELS names");
     if std::env::var_os("TREEWRIGHT_MODELS").is_none() {
         message.push_str(", which is not set");

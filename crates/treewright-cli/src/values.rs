@@ -35,6 +35,16 @@ pub fn text_part() -> impl TypedValueParser<Value = TextPart> {
     one_of(TextPart::ALL, |part| part.name())
 }
 
+/// A value by its name.
+pub fn choice<T>(all: &'static [(&'static str, T)]) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + Send + Sync + 'static,
+{
+    let value =
+        |name: String| all.iter().find(|(other, _)| *other == name).expect("it is one of the names").1;
+    PossibleValuesParser::new(all.iter().map(|(name, _)| *name)).map(value)
+}
+
 fn one_of<T>(all: &'static [T], name: fn(T) -> &'static str) -> impl TypedValueParser<Value = T>
 where
     T: Copy + FromStr<Err: Debug> + Send + Sync + 'static,

@@ -13,6 +13,7 @@ use treewright::{Code, Error, Result};
 
 use crate::io::{Inputs, Output, ReadArgs, Skipping, is_dash, shown_name, usage};
 use crate::pictures::Picture;
+use crate::values;
 
 /// Draw trees: on the terminal, as SVG, PNG or PDF, as an HTML page or as LaTeX
 #[derive(Args)]
@@ -58,19 +59,19 @@ pub struct DrawArgs {
     ascii: bool,
 
     /// Where the first word stands: at the left, at the right, or by the script
-    #[arg(long, value_enum, default_value_t = WordDirection::Auto)]
-    direction: WordDirection,
+    #[arg(long, value_parser = values::choice(DIRECTIONS), default_value = "auto")]
+    direction: Direction,
 
     /// Words side by side, or below one another
-    #[arg(long, value_enum, default_value_t = WordLayout::Auto)]
-    layout: WordLayout,
+    #[arg(long, value_parser = values::choice(LAYOUTS), default_value = "auto")]
+    layout: Orientation,
 
     /// Leave out the part-of-speech tags
     #[arg(long)]
     no_tags: bool,
 
     /// Use colours on the terminal [auto: on a terminal, unless NO_COLOR is set]
-    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    #[arg(long, value_parser = values::choice(COLORS), default_value = "auto")]
     color: Color,
 
     #[command(flatten)]
@@ -105,26 +106,15 @@ impl Kind {
     }
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum WordDirection {
-    Auto,
-    Ltr,
-    Rtl,
-}
+const DIRECTIONS: &[(&str, Direction)] =
+    &[("auto", Direction::Auto), ("ltr", Direction::LeftToRight), ("rtl", Direction::RightToLeft)];
+const LAYOUTS: &[(&str, Orientation)] =
+    &[("auto", Orientation::Auto), ("across", Orientation::Across), ("down", Orientation::Down)];
 
-#[derive(Clone, Copy, ValueEnum)]
-enum WordLayout {
-    Auto,
-    Across,
-    Down,
-}
+/// Are there colours? By the terminal if it is not said.
+type Color = Option<bool>;
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Color {
-    Auto,
-    Always,
-    Never,
-}
+const COLORS: &[(&str, Color)] = &[("auto", None), ("always", Some(true)), ("never", Some(false))];
 
 /// A sentence number or a range of them, both ends included.
 #[derive(Clone, Copy)]
@@ -248,11 +238,8 @@ impl<'a> Drawer<'a> {
     fn new(args: &'a DrawArgs, kind: Kind) -> Result<Self> {
         let pattern = args.output.as_deref().and_then(Path::to_str).filter(|path| path.contains("{}"));
         let on_terminal = args.output.is_none() && std::io::stdout().is_terminal();
-        let color = match args.color {
-            Color::Auto => on_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
-            Color::Always => true,
-            Color::Never => false,
-        };
+        let wants_color = || std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let color = args.color.unwrap_or_else(|| on_terminal && wants_color());
         let terminal_width =
             || terminal_size::terminal_size().filter(|_| on_terminal).map(|(width, _)| usize::from(width.0));
         let name = |file: &PathBuf| match file.file_name() {
@@ -262,19 +249,7 @@ impl<'a> Drawer<'a> {
         let title = args.files.iter().map(name).collect::<Vec<_>>().join(", ");
         let mut drawer = Drawer {
             kind,
-            options: Options {
-                tags: !args.no_tags,
-                direction: match args.direction {
-                    WordDirection::Auto => Direction::Auto,
-                    WordDirection::Ltr => Direction::LeftToRight,
-                    WordDirection::Rtl => Direction::RightToLeft,
-                },
-                orientation: match args.layout {
-                    WordLayout::Auto => Orientation::Auto,
-                    WordLayout::Across => Orientation::Across,
-                    WordLayout::Down => Orientation::Down,
-                },
-            },
+            options: Options { tags: !args.no_tags, direction: args.direction, orientation: args.layout },
             terminal: TerminalOptions {
                 width: args.width.or_else(terminal_width).unwrap_or(100),
                 color,
@@ -296,11 +271,8 @@ impl<'a> Drawer<'a> {
             None if self.kind == Kind::Terminal => Output::stdout_with_colors(),
             path => Output::create(path)?,
         };
-        match self.kind {
-            Kind::Terminal | Kind::Svg | Kind::Png | Kind::Pdf => {}
-            Kind::Html => output.write_all(draw::html_head(&self.title).as_bytes())?,
-            Kind::Tex => output.write_all(draw::tex_head().as_bytes())?,
-        }
+        let [head, _] = self.frame();
+        output.write_all(head.as_bytes())?;
         self.output = Some(output);
         Ok(())
     }
@@ -347,12 +319,18 @@ impl<'a> Drawer<'a> {
     /// Ends the current file.
     fn finish(&mut self) -> Result<()> {
         let Some(mut output) = self.output.take() else { return Ok(()) };
-        match self.kind {
-            Kind::Terminal | Kind::Svg | Kind::Png | Kind::Pdf => {}
-            Kind::Html => output.write_all(draw::html_tail().as_bytes())?,
-            Kind::Tex => output.write_all(draw::tex_tail().as_bytes())?,
-        }
+        let [_, tail] = self.frame();
+        output.write_all(tail.as_bytes())?;
         output.finish()
+    }
+
+    /// The start and the end of a file.
+    fn frame(&self) -> [String; 2] {
+        match self.kind {
+            Kind::Terminal | Kind::Svg | Kind::Png | Kind::Pdf => Default::default(),
+            Kind::Html => [draw::html_head(&self.title), draw::html_tail()],
+            Kind::Tex => [draw::tex_head(), draw::tex_tail()].map(str::to_owned),
+        }
     }
 }
 

@@ -66,11 +66,7 @@ pub fn run(args: &ModelsArgs) -> Result<ExitCode> {
             Err(error) => writeln!(out, "{:<20} damaged: {}", "", error.message)?,
         }
     }
-    writeln!(out, "\nModels are looked for by name in")?;
-    for folder in models::folders() {
-        let missing = if folder.is_dir() { "" } else { " (not there)" };
-        writeln!(out, "  {}{missing}", folder.display())?;
-    }
+    writeln!(out, "\nModels are looked for by name in{}", models::folder_lines())?;
     out.finish()?;
     Ok(ExitCode::SUCCESS)
 }

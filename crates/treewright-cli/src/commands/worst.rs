@@ -12,6 +12,7 @@ use super::scoring::text_of;
 const MARK: &str = "✗";
 
 /// One sentence with errors.
+#[derive(Default)]
 pub struct Worst {
     /// From 0.
     pub sentence: usize,
@@ -26,20 +27,6 @@ pub struct Worst {
 }
 
 impl Worst {
-    fn new(sentence: usize, score: f64, n_wrong: u64, marks: (Vec<usize>, Vec<usize>)) -> Self {
-        Worst {
-            sentence,
-            score,
-            n_wrong,
-            missing: Vec::new(),
-            wrong: Vec::new(),
-            gold_marks: marks.0,
-            predicted_marks: marks.1,
-            text: String::new(),
-            drawing: String::new(),
-        }
-    }
-
     /// If some bracket is missing or wrong.
     pub fn of_constituents(
         sentence: usize,
@@ -57,10 +44,6 @@ impl Worst {
             marks.sort_unstable();
             marks
         };
-        let counts = score.brackets;
-        let n_wrong = counts.gold + counts.predicted - 2 * counts.matched;
-        let (of_gold, of_predicted) = (marks(nodes.0), marks(nodes.1));
-        let mut worst = Worst::new(sentence, counts.f1().unwrap_or(0.0), n_wrong, (of_gold, of_predicted));
         let names = |tree: Option<&ConstituentTree>, marks: &[usize]| -> Vec<String> {
             let name = |tree: &ConstituentTree, &i: &usize| {
                 let node = NodeId::new(i);
@@ -68,9 +51,18 @@ impl Worst {
             };
             tree.map_or(Vec::new(), |tree| marks.iter().map(|i| name(tree, i)).collect())
         };
-        worst.missing = names(gold, &worst.gold_marks);
-        worst.wrong = names(predicted, &worst.predicted_marks);
-        Some(worst)
+        let counts = score.brackets;
+        let (gold_marks, predicted_marks) = (marks(nodes.0), marks(nodes.1));
+        Some(Worst {
+            sentence,
+            score: counts.f1().unwrap_or(0.0),
+            n_wrong: counts.gold + counts.predicted - 2 * counts.matched,
+            missing: names(gold, &gold_marks),
+            wrong: names(predicted, &predicted_marks),
+            gold_marks,
+            predicted_marks,
+            ..Worst::default()
+        })
     }
 
     /// If some head or relation is wrong.
@@ -85,17 +77,21 @@ impl Worst {
         }
         let differ = |&i: &usize| gold.arcs[i] != predicted.arcs[i];
         let marks: Vec<usize> = (0..gold.len()).filter(differ).collect();
-        let n_wrong = counts.words - counts.both;
-        let mut worst =
-            Worst::new(sentence, counts.las().unwrap_or(0.0), n_wrong, (marks.clone(), marks.clone()));
         let names = |tree: &DependencyTree| -> Vec<String> {
             let head =
                 |i: usize| tree.arcs[i].head.map_or("0".to_owned(), |head| (head.index() + 1).to_string());
             marks.iter().map(|&i| format!("{}({}, {})", tree.arcs[i].label, head(i), i + 1)).collect()
         };
-        worst.missing = names(gold);
-        worst.wrong = names(predicted);
-        Some(worst)
+        Some(Worst {
+            sentence,
+            score: counts.las().unwrap_or(0.0),
+            n_wrong: counts.words - counts.both,
+            missing: names(gold),
+            wrong: names(predicted),
+            gold_marks: marks.clone(),
+            predicted_marks: marks,
+            ..Worst::default()
+        })
     }
 
     /// Draws both trees.
