@@ -124,7 +124,9 @@ const SHORT: &str = "the packed model is cut short";
 const DAMAGED: &str = "a table of the packed model is damaged";
 
 fn take<'a>(input: &mut &'a [u8], n: usize) -> Result<&'a [u8], &'static str> {
-    input.split_off(..n).ok_or(SHORT)
+    let (taken, rest) = input.split_at_checked(n).ok_or(SHORT)?;
+    *input = rest;
+    Ok(taken)
 }
 
 fn number(input: &mut &[u8]) -> Result<u32, &'static str> {
