@@ -32,6 +32,8 @@ pub enum DecoderKind {
     Beam,
     /// A beam of merged states: dynamic programming.
     Dp,
+    /// Exact search, after a beam.
+    Astar,
 }
 
 impl DecoderKind {

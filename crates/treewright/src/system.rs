@@ -1,13 +1,16 @@
 //! What a transition system is, and sets of its actions; `actions` is the table of a system's actions, `configuration`
 //! the state that systems work on.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::forest::{Forest, Place, View};
 use crate::ids::{ActionId, LabelId};
-use crate::sentence::Sentence;
-use crate::tree::{ParserTree, Unaries, Underivable};
+use crate::sentence::{Sentence, Str};
+use crate::tree::{ParserTree, Side, Unaries, Underivable};
 
 pub mod actions;
 pub mod configuration;
@@ -65,6 +68,9 @@ pub trait TransitionSystem: Serialize + DeserializeOwned + Send + Sync + 'static
     fn from_trees<'a>(trees: impl Iterator<Item = &'a Self::Tree>, options: &SystemOptions) -> Self
     where
         Self: Sized;
+
+    /// Sees a tree it was made for once more, with the tags of its words; most systems have no use for them.
+    fn see_tags(&mut self, _tree: &Self::Tree, _sentence: &Sentence) {}
 
     /// The table of its actions: ids run from 0.
     fn actions(&self) -> Actions<Self::Action>;
@@ -138,6 +144,12 @@ pub trait TransitionSystem: Serialize + DeserializeOwned + Send + Sync + 'static
         None
     }
 
+    /// What its actions do to spans, if it builds binary trees by shifts and reductions and nothing else, and all derivations
+    /// of a sentence have the same length: then its best derivation can be searched for exactly.
+    fn span_actions(&self) -> Option<SpanActions> {
+        None
+    }
+
     /// The action of this name.
     fn action(&self, name: &str) -> Option<ActionId> {
         (0..self.n_actions()).map(ActionId::new).find(|&action| self.name(action) == name)
@@ -173,6 +185,39 @@ pub trait Mergeable<T> {
     /// A number for what the rules look at beside the words left. Where two states agree in it and the same push began
     /// their topmost items, their legal actions are the same, and so are those of states that equal pushes make of them.
     fn rules(&self, forest: &Forest, state: &T) -> u32;
+}
+
+/// The actions of a system that can be searched exactly, by what they do to spans. Its symbols are those of `systems/binary.rs`;
+/// what is legal is what `systems/bottom_up_2n.rs` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpanActions {
+    /// The symbols that may stand at the root.
+    pub roots: Range<usize>,
+    /// The symbols that may stand inside a tree.
+    pub inner: Range<usize>,
+    /// The symbols that binarisation made up.
+    pub temporaries: Range<usize>,
+    /// Pushes the next word.
+    pub shift: ActionId,
+    /// Push the next word with a symbol over it.
+    pub shift_unary: Vec<(ActionId, LabelId)>,
+    /// Join the two topmost items.
+    pub reductions: Vec<Reduction>,
+    /// Ends the parse.
+    pub finish: ActionId,
+    /// For each tag of the treebank, the symbols that it has right above words with this tag.
+    pub unaries: BTreeMap<Str, BTreeSet<u32>>,
+}
+
+/// An action that joins two items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reduction {
+    /// The action.
+    pub action: ActionId,
+    /// The symbol it makes; with a unary, the upper one.
+    pub symbol: LabelId,
+    /// The item that is the head. The other must not be a temporary.
+    pub head: Side,
 }
 
 /// A set of actions, as bits; made once per system and refilled.

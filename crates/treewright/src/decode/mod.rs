@@ -2,12 +2,14 @@
 //!
 //! One file per decoder, and one arm in [`Method`].
 
+mod astar;
 mod beam;
 mod dp_beam;
 #[cfg(test)]
 pub(crate) mod exhaustive;
 mod greedy;
 
+pub use astar::{AStar, ExactSettings, Heuristic};
 pub use beam::Beam;
 pub use dp_beam::DpBeam;
 pub use greedy::{Greedy, Step};
@@ -130,6 +132,8 @@ pub enum Method {
         /// How many.
         width: usize,
     },
+    /// Exact search, where system and scorer allow it.
+    Exact(ExactSettings),
 }
 
 impl Method {
@@ -150,6 +154,9 @@ impl Method {
         match config.decoder {
             DecoderKind::Beam => Method::beam(config.beam),
             DecoderKind::Dp => Method::Dp { width: config.beam },
+            DecoderKind::Astar => {
+                Method::Exact(ExactSettings { beam: config.beam, ..ExactSettings::default() })
+            }
         }
     }
 
@@ -158,6 +165,7 @@ impl Method {
         match self {
             Method::Greedy => 1,
             Method::Beam { width, .. } | Method::Dp { width } => width,
+            Method::Exact(settings) => settings.beam,
         }
     }
 
@@ -169,6 +177,7 @@ impl Method {
         match self {
             Method::Greedy | Method::Beam { .. } => Ok(()),
             Method::Dp { .. } => DpBeam::check(system, scorer),
+            Method::Exact(_) => AStar::check(system, scorer),
         }
     }
 
@@ -180,6 +189,7 @@ impl Method {
                 Box::new(Beam::new(width).with_max_gap(gaps.percentile(percentile)))
             }
             Method::Dp { width } => Box::new(DpBeam::new(width)),
+            Method::Exact(settings) => Box::new(AStar::new(settings)),
         }
     }
 }

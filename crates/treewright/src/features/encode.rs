@@ -208,6 +208,11 @@ impl Encoded {
         Encoded { rows: vec![[NONE; N_COLUMNS]], shapes: Vec::new(), wants, wants_shapes }
     }
 
+    /// The number of words.
+    pub fn n_words(&self) -> usize {
+        self.rows.len().saturating_sub(2)
+    }
+
     /// The values at a place; `NONE` outside.
     #[inline(always)]
     pub(super) fn row(&self, place: usize) -> &Row {

@@ -1,10 +1,12 @@
 //! From a view to feature keys: nodes first, then atoms, then templates, each computed once.
 
+use std::ops::Range;
+
 use super::dependence::Dependence;
 use super::encode::{Encoded, NONE};
 use super::template::{Atom, Attribute, Column, Edge, N_COLUMNS, NodePath, Spot, TemplateSet};
 use crate::forest::{Forest, Kind, Node, Place, View};
-use crate::ids::{NodeId, TokenIdx};
+use crate::ids::{LabelId, NodeId, TokenIdx};
 use crate::weights::kernel::BranchlessLists;
 
 /// No place of a compiled set has more nodes, so that a node's slot needs no check.
@@ -99,7 +101,7 @@ struct TemplateGroup {
 }
 
 /// The multipliers of a template's atoms: odd, without a pattern.
-const FACTORS: [u64; MAX_PARTS] = [
+pub(super) const FACTORS: [u64; MAX_PARTS] = [
     0x9E37_79B9_7F4A_7C15,
     0xD6E8_FEB8_6659_FD93,
     0xA076_1D64_78BD_642F,
@@ -504,10 +506,16 @@ impl Templates<'_> {
                 let value = u64::from(values.0[usize::from(part)]);
                 sum = sum.wrapping_add(value.wrapping_mul(factor));
             }
-            let hash = mix(sum) << (64 - HASH_BITS) >> (64 - HASH_BITS);
-            out.push([(make(seed << HASH_BITS | hash | 1), u32::from(sum != seed))]);
+            out.push([(make(key(seed, sum)), u32::from(sum != seed))]);
         }
     }
+}
+
+/// The key of a template with a sum of products.
+#[inline(always)]
+pub(super) fn key(seed: u64, sum: u64) -> u64 {
+    let hash = mix(sum) << (64 - HASH_BITS) >> (64 - HASH_BITS);
+    seed << HASH_BITS | hash | 1
 }
 
 #[inline]
@@ -528,17 +536,43 @@ pub(super) fn child(n: &Node, edge: Edge) -> Option<NodeId> {
 fn value(encoded: &Encoded, node: &Node, attribute: Attribute) -> u32 {
     match attribute {
         Attribute::Token(column, spot) => encoded.row(spots(node)[spot as usize])[column as usize],
-        // Labels and tags must not be confused, nor an opening with the finished constituent.
         Attribute::Label => match node.label {
-            Some(label) => (node.kind as u32 + 1) << 24 | (label.index() as u32 + 1),
+            Some(label) => label_value(node.kind, label),
             None => encoded.row(node.head.index())[Column::Tag as usize],
         },
-        Attribute::Length => length_class(node.right.index() - node.left.index()),
-        Attribute::Shape => encoded.shape(node.left.index(), node.right.index()),
+        Attribute::Length | Attribute::Shape => {
+            span_value(encoded, &(node.left.index()..node.right.index()), attribute)
+        }
         Attribute::LeftValency => node.n_left.min(MAX_VALENCY) + 1,
         Attribute::RightValency => node.n_right.min(MAX_VALENCY) + 1,
         Attribute::LeftSet => label_set(node.left_relations),
         Attribute::RightSet => label_set(node.right_relations),
+    }
+}
+
+/// Labels and tags must not be confused, nor an opening with the finished constituent.
+#[inline(always)]
+pub(super) fn label_value(kind: Kind, label: LabelId) -> u32 {
+    (kind as u32 + 1) << 24 | (label.index() as u32 + 1)
+}
+
+/// The value of an attribute that depends on the words of a node alone; `NONE` for the others.
+#[inline(always)]
+pub(super) fn span_value(encoded: &Encoded, span: &Range<usize>, attribute: Attribute) -> u32 {
+    match attribute {
+        Attribute::Token(column, spot) => {
+            let at = match spot {
+                Spot::Left => span.start,
+                Spot::Right => span.end.saturating_sub(1),
+                Spot::BeforeLeft => span.start.wrapping_sub(1),
+                Spot::AfterRight => span.end,
+                Spot::Head => usize::MAX,
+            };
+            encoded.row(at)[column as usize]
+        }
+        Attribute::Length => length_class(span.len()),
+        Attribute::Shape => encoded.shape(span.start, span.end),
+        _ => NONE,
     }
 }
 

@@ -4,10 +4,12 @@ mod dependence;
 mod encode;
 mod extract;
 mod horizon;
+mod separate;
 mod template;
 
 pub use dependence::Dependence;
 pub use encode::{Encoded, Vocabulary};
 pub use extract::{Extractor, template_class};
 pub use horizon::{Attributes, Horizon, Look, NodeLook};
+pub use separate::{PlaceKeys, SeparateKeys, label_of};
 pub use template::{Edge, TemplateSet, shipped, shipped_names};

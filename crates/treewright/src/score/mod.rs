@@ -6,13 +6,14 @@
 mod bigrams;
 pub mod perceptron;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::config::TrainConfig;
 use crate::error::{Code, Error, Result};
 use crate::features::{Horizon, Vocabulary};
-use crate::forest::{Forest, View};
-use crate::ids::ActionId;
+use crate::forest::{Forest, Kind, View};
+use crate::ids::{ActionId, LabelId};
 use crate::map::WordSource;
 use crate::sentence::Sentence;
 use crate::system::ActionSet;
@@ -98,6 +99,16 @@ pub trait Scorer: Send {
     /// Fills one row per view, in the order of the queries and their views.
     fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows);
 
+    /// For exact search: scores as sums over single items, where that is what they are.
+    fn by_item(&mut self) -> Option<&mut dyn ItemScorer> {
+        None
+    }
+
+    /// Are the scores sums over single items?
+    fn is_by_item(&self) -> bool {
+        false
+    }
+
     /// What the scores of a configuration depend on, so that search may treat configurations alike that agree in it. `None`
     /// is the whole history: then no two are alike.
     fn horizon(&self) -> Option<&Horizon> {
@@ -110,6 +121,33 @@ pub trait Scorer: Send {
         self.open(&[sentence], &mut slots);
         slots[0]
     }
+}
+
+/// Where an item stands, for scores that are sums over places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// On top of the stack.
+    Top,
+    /// Right below the top.
+    Below,
+}
+
+/// A scorer whose scores are sums of what the two topmost items of the stack and the words of the buffer each add, where all
+/// that counts of an item is its label and its words. All numbers are whole, so sums do not depend on their order.
+pub trait ItemScorer {
+    /// What each action gains from an item over `span` with each of these labels (none: a bare word), one row per label, all
+    /// of the same length, which may be more than the number of actions.
+    fn of_span(
+        &mut self,
+        slot: SlotId,
+        role: Role,
+        span: Range<usize>,
+        labels: &[Option<(Kind, LabelId)>],
+        rows: &mut [i32],
+    );
+
+    /// What each action gains from a buffer that begins at word `next`.
+    fn of_buffer(&mut self, slot: SlotId, next: usize, row: &mut [i32]);
 }
 
 /// Whether a learner is learning.

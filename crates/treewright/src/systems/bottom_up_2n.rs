@@ -10,16 +10,19 @@
 //! label seen at a root, and temporaries are taken only where something is left to take them up again, as in table 7
 //! of Coavoux and Crabbé (2017).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
 use crate::forest::{Forest, Place};
 use crate::ids::{ActionId, LabelId, NodeId};
+use crate::sentence::{Sentence, Str};
 use crate::system::actions::{Actions, Argument, Text, actions, places};
 use crate::system::configuration::Configuration;
-use crate::system::{ActionSet, Mergeable, StackEffect, SystemOptions, TransitionSystem};
+use crate::system::{
+    ActionSet, Mergeable, Reduction, SpanActions, StackEffect, SystemOptions, TransitionSystem,
+};
 use crate::systems::binary::{Joinable, SymbolSets, Symbols, continuous, is_solid};
 use crate::systems::labels::builds;
 use crate::tree::{BinaryKind, BinaryTree, Child, Side, Unaries, Underivable};
@@ -31,6 +34,9 @@ pub struct BottomUp2n {
     /// A label with the label of the unary above it, as (upper, lower) in order of their ids: those whose upper
     /// label may stand at the root come first.
     pairs: Vec<(u32, u32)>,
+    /// For each tag of the treebank, the labels right above words that have it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    unaries: BTreeMap<Str, BTreeSet<u32>>,
 }
 
 actions! {
@@ -80,7 +86,7 @@ impl BottomUp2n {
     pub fn new<'a>(symbols: Symbols, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let id = |label: &str| symbols.label(label).map(|label| label.index() as u32);
         let pairs: BTreeSet<(u32, u32)> = pairs.into_iter().filter_map(|(x, y)| id(y).zip(id(x))).collect();
-        BottomUp2n { symbols, pairs: pairs.into_iter().collect() }
+        BottomUp2n { symbols, pairs: pairs.into_iter().collect(), unaries: BTreeMap::new() }
     }
 
     /// The lower and the upper label of a pair.
@@ -124,6 +130,20 @@ impl TransitionSystem for BottomUp2n {
             }
         });
         Self::new(symbols, pairs.iter().map(|(x, y)| (x.as_str(), y.as_str())))
+    }
+
+    fn see_tags(&mut self, tree: &BinaryTree, sentence: &Sentence) {
+        for token in &sentence.tokens {
+            self.unaries.entry(token.tag.clone()).or_default();
+        }
+        for (_, node) in tree.nodes() {
+            if let (BinaryKind::Unary(Child::Token(word)), Some(label)) =
+                (&node.kind, self.symbols.label(&node.label))
+            {
+                let tag = sentence.tokens[word.index()].tag.clone();
+                self.unaries.entry(tag).or_default().insert(label.index() as u32);
+            }
+        }
     }
 
     #[inline]
@@ -248,6 +268,33 @@ impl TransitionSystem for BottomUp2n {
     /// n shifts, n - 1 reductions and Fin.
     fn max_steps(&self, n_tokens: usize) -> usize {
         2 * n_tokens
+    }
+
+    /// Nothing without a label inside trees, where the labels of roots stand in.
+    fn span_actions(&self) -> Option<SpanActions> {
+        let table = self.actions();
+        let (mut shift_unary, mut reductions) = (Vec::new(), Vec::new());
+        for action in (0..self.n_actions()).map(ActionId::new) {
+            let mut reduce = |symbol, head| reductions.push(Reduction { action, symbol, head });
+            match table.get(action) {
+                Action::Shift | Action::Finish => {}
+                Action::ShiftUnary(label) => shift_unary.push((action, label)),
+                Action::Left(symbol) => reduce(symbol, Side::Left),
+                Action::Right(symbol) => reduce(symbol, Side::Right),
+                Action::LeftUnary(pair) => reduce(self.pair(pair).1, Side::Left),
+                Action::RightUnary(pair) => reduce(self.pair(pair).1, Side::Right),
+            }
+        }
+        (!self.symbols.inner().is_empty()).then(|| SpanActions {
+            roots: self.symbols.roots(),
+            inner: self.symbols.inner(),
+            temporaries: self.symbols.temporaries(),
+            shift: table.id(Action::Shift),
+            shift_unary,
+            reductions,
+            finish: table.id(Action::Finish),
+            unaries: self.unaries.clone(),
+        })
     }
 
     fn mergeable(&self) -> Option<&dyn Mergeable<State>> {

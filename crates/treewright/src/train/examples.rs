@@ -118,7 +118,8 @@ fn derive_all<S: TransitionSystem>(
     trees: Vec<(usize, Sentence, S::Tree)>,
     underivable: &mut Vec<(usize, String)>,
 ) -> (S, Vec<Example>, Vec<S::Tree>) {
-    let system = S::from_trees(trees.iter().map(|(_, _, tree)| tree), &config.system_options());
+    let mut system = S::from_trees(trees.iter().map(|(_, _, tree)| tree), &config.system_options());
+    trees.iter().for_each(|(_, sentence, tree)| system.see_tags(tree, sentence));
     let (mut examples, mut gold) = (Vec::with_capacity(trees.len()), Vec::with_capacity(trees.len()));
     for (number, sentence, tree) in trees {
         match system.derive(&tree) {

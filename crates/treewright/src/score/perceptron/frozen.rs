@@ -2,14 +2,19 @@
 //!
 //! The weights are scaled so that no sum over a state's templates can leave 16 bits.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::Perceptron;
 use super::learner::Feature;
 use crate::error::{Code, Error, Result};
-use crate::features::{Dependence, Encoded, Extractor, Horizon, TemplateSet, Vocabulary, template_class};
+use crate::features::{
+    Dependence, Encoded, Extractor, Horizon, SeparateKeys, TemplateSet, Vocabulary, label_of, template_class,
+};
+use crate::forest::Kind;
+use crate::ids::LabelId;
 use crate::map::WordSource;
-use crate::score::{Rows, Scorer, SlotId, Slots, Views};
+use crate::score::{ItemScorer, Role, Rows, Scorer, SlotId, Slots, Views};
 use crate::sentence::Sentence;
 use crate::weights::{Ends, Key, Matches, Probe, Shape, Table, kernel, layout};
 
@@ -227,6 +232,7 @@ pub struct Frozen {
     starts: Vec<u32>,
     /// The scores of one state.
     scores: Vec<i16>,
+    pub(super) separate: Option<SeparateKeys>,
 }
 
 /// What is known of a sentence, and what was computed for it.
@@ -272,6 +278,7 @@ impl Frozen {
             missing: Vec::new(),
             starts: Vec::new(),
             scores: vec![0; weights.0.n_sums()],
+            separate: SeparateKeys::of(templates),
             weights: weights.0,
         }
     }
@@ -338,6 +345,83 @@ impl Scorer for Frozen {
         for query in queries {
             kernel::with_avx2(Fill { scorer: self, query, rows, first });
             first += query.views.len();
+        }
+    }
+
+    fn by_item(&mut self) -> Option<&mut dyn ItemScorer> {
+        if self.is_by_item() { Some(self) } else { None }
+    }
+
+    fn is_by_item(&self) -> bool {
+        self.separate.is_some()
+    }
+}
+
+impl ItemScorer for Frozen {
+    fn of_span(
+        &mut self,
+        slot: SlotId,
+        role: Role,
+        span: Range<usize>,
+        labels: &[Option<(Kind, LabelId)>],
+        rows: &mut [i32],
+    ) {
+        let Some(separate) = &mut self.separate else { return };
+        let encoded = &self.sentences.get(slot).encoded;
+        let keys = match role {
+            Role::Top => &mut separate.top,
+            Role::Below => &mut separate.below,
+        };
+        keys.look_at_span(encoded, &span);
+        let stride = rows.len() / labels.len().max(1);
+        self.probes.clear();
+        self.missing.clear();
+        let words = self.weights.words();
+        for (i, &label) in labels.iter().enumerate() {
+            let keys = keys.keys(label_of(encoded, label, span.start));
+            self.probes.extend(keys.map(|key| self.weights.probe(words, table_key(key))));
+            self.missing.push(((i * stride) as u32, self.probes.len(), Ends::default()));
+        }
+        kernel::with_avx2(SumUp { scorer: self, stride, rows });
+    }
+
+    fn of_buffer(&mut self, slot: SlotId, next: usize, row: &mut [i32]) {
+        let Some(separate) = &mut self.separate else { return };
+        let encoded = &self.sentences.get(slot).encoded;
+        separate.buffer.look_at_buffer(encoded, next, encoded.n_words());
+        self.probes.clear();
+        let words = self.weights.words();
+        self.probes.extend(separate.buffer.keys(0).map(|key| self.weights.probe(words, table_key(key))));
+        self.missing.clear();
+        self.missing.push((0, self.probes.len(), Ends::default()));
+        kernel::with_avx2(SumUp { scorer: self, stride: row.len(), rows: row });
+    }
+}
+
+/// Rows of what single items add, to be filled from the probes of a scorer; `missing` says where each row begins.
+struct SumUp<'a> {
+    scorer: &'a mut Frozen,
+    stride: usize,
+    rows: &'a mut [i32],
+}
+
+impl kernel::Work for SumUp<'_> {
+    #[inline(always)]
+    fn run<const AVX2: bool>(self) {
+        let Frozen { weights, probes, matches, missing, scores, .. } = self.scorer;
+        let words = weights.words();
+        let mut starts = matches.start(probes.len());
+        let mut from = 0;
+        for (_, to, ends) in missing.iter_mut() {
+            weights.find::<AVX2>(words, &probes[from..*to], matches);
+            from = *to;
+            *ends = matches.ends;
+        }
+        for &(at, _, ends) in missing.iter() {
+            Table::sum::<true, false>(words, matches, starts, ends, scores);
+            starts = ends;
+            let row = &mut self.rows[at as usize..][..self.stride];
+            row.iter_mut().zip(&*scores).for_each(|(out, &sum)| *out = i32::from(sum));
         }
     }
 }

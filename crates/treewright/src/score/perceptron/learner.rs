@@ -3,14 +3,15 @@
 //! A feature's weights lie together: an open-addressing table maps a feature's key to a small run of (action, weight)
 //! pairs. Only features that an update touched are stored, and of their actions only those touched.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::{FrozenModel, FrozenWeights};
 use crate::error::Result;
-use crate::features::{Encoded, Extractor, Horizon, TemplateSet, Vocabulary};
-use crate::forest::{Forest, View};
-use crate::ids::ActionId;
-use crate::score::{Learner, Rows, Scorer, ScorerModel, SlotId, Slots, Views};
+use crate::features::{Encoded, Extractor, Horizon, SeparateKeys, TemplateSet, Vocabulary, label_of};
+use crate::forest::{Forest, Kind, View};
+use crate::ids::{ActionId, LabelId};
+use crate::score::{ItemScorer, Learner, Role, Rows, Scorer, ScorerModel, SlotId, Slots, Views};
 use crate::sentence::Sentence;
 
 /// The weight of one (feature, action) pair.
@@ -59,6 +60,21 @@ impl Weights {
                 return at;
             }
             at = (at + 1) & mask;
+        }
+    }
+
+    /// The weights of a feature.
+    #[inline]
+    fn of(&self, key: u64) -> &[Pair] {
+        let slot = &self.slots[self.find(key)];
+        &self.pairs[slot.start as usize..slot.start as usize + usize::from(slot.len)]
+    }
+
+    /// The sums of the weights of some features, for all actions.
+    fn sum(&self, keys: impl Iterator<Item = u64>, row: &mut [i32]) {
+        row.fill(0);
+        for pair in keys.flat_map(|key| self.of(key)) {
+            row[usize::from(pair.action)] += i32::from(pair.weight);
         }
     }
 
@@ -131,6 +147,7 @@ pub struct Perceptron {
     extractor: Extractor,
     encoded: Slots<Encoded>,
     keys: Vec<u64>,
+    separate: Option<SeparateKeys>,
     weights: Weights,
     n_actions: usize,
     /// Examples seen; the first is number 1.
@@ -152,6 +169,7 @@ impl Perceptron {
             extractor,
             vocabulary,
             horizon: templates.horizon(),
+            separate: SeparateKeys::of(&templates),
             templates,
             keys: Vec::new(),
             weights: Weights::new(),
@@ -234,13 +252,49 @@ impl Scorer for Perceptron {
             self.extractor.extract(query.forest, view, self.encoded.get(query.slot), &mut self.keys);
             let row = rows.row_mut(i);
             for &key in &self.keys {
-                let slot = &self.weights.slots[self.weights.find(key)];
-                let start = slot.start as usize;
-                for pair in &self.weights.pairs[start..start + usize::from(slot.len)] {
+                for pair in self.weights.of(key) {
                     row[usize::from(pair.action)] += f32::from(pair.weight);
                 }
             }
         }
+    }
+
+    fn by_item(&mut self) -> Option<&mut dyn ItemScorer> {
+        if self.is_by_item() { Some(self) } else { None }
+    }
+
+    fn is_by_item(&self) -> bool {
+        self.separate.is_some()
+    }
+}
+
+impl ItemScorer for Perceptron {
+    fn of_span(
+        &mut self,
+        slot: SlotId,
+        role: Role,
+        span: Range<usize>,
+        labels: &[Option<(Kind, LabelId)>],
+        rows: &mut [i32],
+    ) {
+        let Some(separate) = &mut self.separate else { return };
+        let encoded = self.encoded.get(slot);
+        let keys = match role {
+            Role::Top => &mut separate.top,
+            Role::Below => &mut separate.below,
+        };
+        keys.look_at_span(encoded, &span);
+        let stride = rows.len() / labels.len().max(1);
+        for (&label, row) in labels.iter().zip(rows.chunks_exact_mut(stride)) {
+            self.weights.sum(keys.keys(label_of(encoded, label, span.start)), row);
+        }
+    }
+
+    fn of_buffer(&mut self, slot: SlotId, next: usize, row: &mut [i32]) {
+        let Some(separate) = &mut self.separate else { return };
+        let encoded = self.encoded.get(slot);
+        separate.buffer.look_at_buffer(encoded, next, encoded.n_words());
+        self.weights.sum(separate.buffer.keys(0), row);
     }
 }
 

@@ -1,0 +1,65 @@
+//! Loops over rows of scores, one column per action: plain, so that the compiler makes vectors of them.
+
+use super::space::NEVER;
+
+/// `out[i] = max(out[i], row[i] + add)`.
+#[inline(always)]
+pub(super) fn raise(out: &mut [i32], row: &[i32], add: i32) {
+    for (out, &value) in out.iter_mut().zip(row) {
+        *out = (*out).max(value + add);
+    }
+}
+
+/// `out[i] = max(out[i], one[i] + other[i])`.
+#[inline(always)]
+pub(super) fn raise_by_sum(out: &mut [i32], one: &[i32], other: &[i32]) {
+    for ((out, &one), &other) in out.iter_mut().zip(one).zip(other) {
+        *out = (*out).max(one + other);
+    }
+}
+
+/// `out[i] += row[i]`.
+#[inline(always)]
+pub(super) fn add(out: &mut [i32], row: &[i32]) {
+    for (out, &value) in out.iter_mut().zip(row) {
+        *out += value;
+    }
+}
+
+/// The largest sum of two numbers in the same column.
+#[inline(always)]
+pub(super) fn max_of_sums(one: &[i32], other: &[i32]) -> i32 {
+    one.iter().zip(other).fold(3 * NEVER, |max, (&one, &other)| max.max(one + other))
+}
+
+/// A table of rows.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Table {
+    values: Vec<i32>,
+    n_columns: usize,
+}
+
+impl Table {
+    /// Begins anew with rows of what is illegal.
+    pub(super) fn reset(&mut self, n_rows: usize, n_columns: usize) {
+        self.n_columns = n_columns;
+        self.values.clear();
+        self.values.resize(n_rows * n_columns, NEVER);
+    }
+
+    /// Makes all rows illegal again.
+    #[inline(always)]
+    pub(super) fn clear(&mut self) {
+        self.values.fill(NEVER);
+    }
+
+    #[inline(always)]
+    pub(super) fn row(&self, row: usize) -> &[i32] {
+        &self.values[row * self.n_columns..][..self.n_columns]
+    }
+
+    #[inline(always)]
+    pub(super) fn row_mut(&mut self, row: usize) -> &mut [i32] {
+        &mut self.values[row * self.n_columns..][..self.n_columns]
+    }
+}

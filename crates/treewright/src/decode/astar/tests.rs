@@ -1,0 +1,272 @@
+//! Exact search against exhaustive search, for random scores and for learnt ones.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::*;
+use crate::decode::exhaustive::Exhaustive;
+use crate::features::Vocabulary;
+use crate::forest::{Kind, Place, View};
+use crate::ids::LabelId;
+use crate::laws;
+use crate::rng::Rng;
+use crate::score::perceptron::Perceptron;
+use crate::score::{ItemScorer, Learner, Role, Rows, SlotId, Slots, Views};
+use crate::system::ActionSet;
+use crate::systems::binary::Symbols;
+use crate::systems::bottom_up_2n::BottomUp2n;
+
+/// Random scores that are sums over places.
+struct SumOfNoise {
+    n_actions: usize,
+    seed: u64,
+    values: usize,
+    is_separate: bool,
+    slots: Slots<()>,
+}
+
+impl SumOfNoise {
+    fn new(n_actions: usize, seed: u64, values: usize) -> Self {
+        SumOfNoise { n_actions, seed, values, is_separate: true, slots: Slots::default() }
+    }
+
+    fn fill(&self, what: [usize; 4], row: &mut [i32]) {
+        for (action, score) in row.iter_mut().enumerate().take(self.n_actions) {
+            let mut hash = self.seed;
+            for part in what.into_iter().chain([action]) {
+                hash = (hash ^ part as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+            }
+            *score = Rng::new(hash).below(self.values) as i32 - self.values as i32 / 2;
+        }
+    }
+
+    fn item(&self, role: Role, label: Option<(Kind, LabelId)>, span: Range<usize>, row: &mut [i32]) {
+        let label =
+            label.map_or(0, |(kind, label)| 1 + label.index() * 2 + usize::from(kind == Kind::Temporary));
+        self.fill([role as usize, label, span.start, span.end], row);
+    }
+}
+
+impl Scorer for SumOfNoise {
+    fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
+        slots.extend(sentences.iter().map(|_| self.slots.open(|| ()).0));
+    }
+
+    fn close(&mut self, slot: SlotId) {
+        self.slots.close(slot);
+    }
+
+    fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
+        let views: Vec<_> =
+            queries.iter().flat_map(|query| query.views.iter().map(|view| (query.forest, view))).collect();
+        rows.reset(views.len(), self.n_actions);
+        let mut part = vec![0; self.n_actions];
+        for (i, (forest, view)) in views.into_iter().enumerate() {
+            let mut sum = vec![0; self.n_actions];
+            for (role, place) in [(Role::Top, Place::Deque(0)), (Role::Below, Place::Stack(0))] {
+                let Some(node) = forest.peek(view, place).map(|node| forest.node(node)) else { continue };
+                let label = node.label.map(|label| (node.kind, label));
+                self.item(role, label, node.left.index()..node.right.index(), &mut part);
+                rows::add(&mut sum, &part);
+            }
+            self.fill([9, view.next.index(), 0, 0], &mut part);
+            rows::add(&mut sum, &part);
+            rows.row_mut(i).iter_mut().zip(sum).for_each(|(score, sum)| *score = sum as f32);
+        }
+    }
+
+    fn by_item(&mut self) -> Option<&mut dyn ItemScorer> {
+        Some(self)
+    }
+
+    fn is_by_item(&self) -> bool {
+        self.is_separate
+    }
+}
+
+impl ItemScorer for SumOfNoise {
+    fn of_span(
+        &mut self,
+        _slot: SlotId,
+        role: Role,
+        span: Range<usize>,
+        labels: &[Option<(Kind, LabelId)>],
+        rows: &mut [i32],
+    ) {
+        let stride = rows.len() / labels.len();
+        for (&label, row) in labels.iter().zip(rows.chunks_exact_mut(stride)) {
+            self.item(role, label, span.clone(), row);
+        }
+    }
+
+    fn of_buffer(&mut self, _slot: SlotId, next: usize, row: &mut [i32]) {
+        self.fill([9, next, 0, 0], row);
+    }
+}
+
+fn small() -> BottomUp2n {
+    let symbols = Symbols::new(["A", "B"], ["A:"], ["ROOT", "A"]);
+    BottomUp2n::new(symbols, [("A", "B"), ("A", "ROOT")])
+}
+
+/// All derivations that a decoder finds, best first.
+fn all(
+    decoder: &mut dyn Decoder<BottomUp2n>,
+    scorer: &mut dyn Scorer,
+    n: usize,
+) -> (Vec<(Vec<ActionId>, f64)>, Guarantee) {
+    let system = small();
+    let mut parses = Vec::new();
+    let guarantee = decoder.decode(&system, scorer, &laws::sentence(n), &mut |found| {
+        parses.push((found.actions(&system), found.score));
+        true
+    });
+    (parses, guarantee)
+}
+
+const HEURISTICS: [Heuristic; 4] =
+    [Heuristic::None, Heuristic::Projection, Heuristic::LessConstituent, Heuristic::Cascade];
+
+#[test]
+fn every_heuristic_finds_what_exhaustive_search_finds_and_in_its_order() {
+    for (n, n_seeds) in [(1, 10), (2, 20), (3, 20), (4, 2)] {
+        for (seed, values) in (0..n_seeds).flat_map(|seed| [(seed, 3), (seed, 1000)]) {
+            let mut noise = SumOfNoise::new(small().n_actions(), seed, values);
+            let (exhaustive, _) = all(&mut Exhaustive, &mut noise, n);
+            let scores =
+                |parses: &[(Vec<ActionId>, f64)]| parses.iter().map(|parse| parse.1).collect::<Vec<_>>();
+            for (heuristic, beam) in HEURISTICS.into_iter().flat_map(|one| [(one, 1), (one, 4)]) {
+                let settings = ExactSettings { heuristic, beam, ..ExactSettings::default() };
+                let (exact, guarantee) = all(&mut AStar::new(settings), &mut noise, n);
+                assert_eq!(guarantee, Guarantee::Exact);
+                assert_eq!(exact[0].1, exhaustive[0].1, "{heuristic:?}, {n} words, seed {seed}");
+                assert!(scores(&exact) == scores(&exhaustive), "{heuristic:?}, {n} words, seed {seed}");
+                let distinct: FxHashSet<_> = exact.iter().map(|parse| &parse.0).collect();
+                assert_eq!(distinct.len(), exact.len());
+            }
+        }
+    }
+}
+
+/// A perceptron over the simplified templates that has learnt something at random.
+fn learnt(system: &BottomUp2n, sentence: &Sentence, seed: u64) -> Perceptron {
+    let templates = crate::features::shipped("simplified").expect("a shipped set");
+    let vocabulary = Arc::new(Vocabulary::of([sentence].into_iter()));
+    let mut learner = Perceptron::new(vocabulary, templates, system.n_actions());
+    let slot = learner.open_one(sentence);
+    let mut rng = Rng::new(seed);
+    for _ in 0..40 {
+        random_states(system, sentence, &mut rng, |forest, view| {
+            let by = if rng_sign(view.next.index() as u64 ^ seed) { 1.0 } else { -1.0 };
+            let action = ActionId::new((view.next.index() * 7 + forest.n_nodes()) % system.n_actions());
+            learner.backward(slot, forest, view, &[(action, by)]);
+        });
+        learner.step();
+    }
+    learner.close(slot);
+    learner
+}
+
+fn rng_sign(seed: u64) -> bool {
+    Rng::new(seed).below(2) == 0
+}
+
+/// Shows the states of a random derivation.
+fn random_states(
+    system: &BottomUp2n,
+    sentence: &Sentence,
+    rng: &mut Rng,
+    mut see: impl FnMut(&Forest, &View),
+) {
+    let (mut forest, mut legal) = (Forest::new(), ActionSet::default());
+    let mut state = system.start(&mut forest, sentence);
+    while !system.is_final(&forest, &state) {
+        see(&forest, &system.view(&state));
+        system.legal(&forest, &state, &mut legal);
+        let action = legal.iter().nth(rng.below(legal.len())).expect("a legal action");
+        state = system.apply(&mut forest, &state, action);
+    }
+}
+
+#[test]
+fn what_items_add_sums_up_to_the_scores_of_states() {
+    let (system, sentence) = (small(), laws::sentence(7));
+    let learner = learnt(&system, &sentence, 3);
+    let model = learner.freeze().expect("few weights");
+    let mut scorers: [Box<dyn Scorer>; 2] = [Box::new(learner), model.scorer()];
+    for scorer in &mut scorers {
+        assert!(scorer.is_by_item());
+        let (mut rows, mut rng, mut n_scores) = (Rows::default(), Rng::new(5), 0);
+        for _ in 0..20 {
+            // Every derivation has a forest of its own.
+            let slot = scorer.open_one(&sentence);
+            random_states(&system, &sentence, &mut rng, |forest, view| {
+                scorer.score(&[Views { slot, forest, views: &[*view] }], &mut rows);
+                let n_columns = system.n_actions().next_multiple_of(16);
+                let (mut sum, mut part) = (vec![0; n_columns], vec![0; n_columns]);
+                let items = scorer.by_item().expect("a separable set");
+                items.of_buffer(slot, view.next.index(), &mut sum);
+                for (role, place) in [(Role::Top, Place::Deque(0)), (Role::Below, Place::Stack(0))] {
+                    let Some(node) = forest.peek(view, place).map(|node| *forest.node(node)) else {
+                        continue;
+                    };
+                    let span = node.left.index()..node.right.index();
+                    let label = node.label.map(|label| (node.kind, label));
+                    items.of_span(slot, role, span, &[label], &mut part);
+                    rows::add(&mut sum, &part);
+                }
+                n_scores += sum.iter().filter(|score| **score != 0).count();
+                assert!(rows.row(0).iter().zip(&sum).all(|(score, sum)| *score == *sum as f32));
+            });
+            scorer.close(slot);
+        }
+        assert!(n_scores > 100, "something was learnt");
+    }
+}
+
+#[test]
+fn learnt_scores_are_searched_exactly_too() {
+    let system = small();
+    for seed in 0..6 {
+        let sentence = laws::sentence(4);
+        let model = learnt(&system, &sentence, seed).freeze().expect("few weights");
+        let mut scorer = model.scorer();
+        let (exhaustive, _) = all(&mut Exhaustive, &mut *scorer, 4);
+        for heuristic in HEURISTICS {
+            let settings = ExactSettings { heuristic, beam: 1, ..ExactSettings::default() };
+            let (exact, guarantee) = all(&mut AStar::new(settings), &mut *scorer, 4);
+            assert_eq!(guarantee, Guarantee::Exact);
+            assert_eq!(exact[0].1, exhaustive[0].1, "{heuristic:?}, seed {seed}");
+        }
+    }
+}
+
+/// A search that is stopped says how much better the best could be, and gives what the beam found.
+#[test]
+fn limits_leave_the_answer_of_the_beam_and_a_bound() {
+    let mut n_bounded = 0;
+    for seed in 0..10 {
+        let mut noise = SumOfNoise::new(small().n_actions(), seed, 1000);
+        let (best, _) = all(&mut Exhaustive, &mut noise, 4);
+        let (beam, _) = all(&mut Beam::new(1), &mut noise, 4);
+        let settings =
+            ExactSettings { heuristic: Heuristic::None, beam: 1, max_items: 20, ..ExactSettings::default() };
+        let (stopped, guarantee) = all(&mut AStar::new(settings), &mut noise, 4);
+        if let Guarantee::Bounded { upper } = guarantee {
+            n_bounded += 1;
+            assert_eq!(stopped, beam);
+            assert!(upper >= best[0].1);
+        }
+    }
+    assert!(n_bounded > 5);
+}
+
+#[test]
+fn other_systems_and_features_are_refused() {
+    let mut scorer = SumOfNoise::new(small().n_actions(), 1, 9);
+    assert_eq!(AStar::check(&small(), &scorer), Ok(()));
+    let swap = crate::systems::arc_standard_swap::ArcStandardSwap::with_labels(["a".into()], true);
+    assert!(AStar::check(&swap, &scorer).is_err_and(|why| why.contains("bottom-up-2n")));
+    scorer.is_separate = false;
+    assert!(AStar::check(&small(), &scorer).is_err_and(|why| why.contains("simplified")));
+}

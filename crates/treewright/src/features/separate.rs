@@ -1,0 +1,146 @@
+//! The keys of sets whose templates each look at one item or at the buffer, and at items' labels and spans alone: then a
+//! score is a sum over places, and exact search can ask for what an item adds without a configuration around it.
+
+use std::ops::Range;
+
+use super::encode::{Encoded, NONE};
+use super::extract::{FACTORS, key, label_value, span_value};
+use super::template::{Atom, Attribute, Column, Spot, TemplateSet};
+use crate::forest::{Kind, Place};
+use crate::ids::LabelId;
+
+/// The templates of a set, by the place they look at.
+#[derive(Clone, Debug)]
+pub struct SeparateKeys {
+    /// Of the item on top of the stack (d0, see `systems/bottom_up_2n.rs`).
+    pub top: PlaceKeys,
+    /// Of the item below it (s0).
+    pub below: PlaceKeys,
+    /// Of the words that are still to be read.
+    pub buffer: PlaceKeys,
+}
+
+/// The templates over one place, and what they saw of it.
+#[derive(Clone, Debug, Default)]
+pub struct PlaceKeys {
+    templates: Vec<Template>,
+    /// For each template its sum without the label.
+    sums: Vec<u64>,
+}
+
+#[derive(Clone, Debug)]
+struct Template {
+    /// Its number in the whole set.
+    seed: u64,
+    /// What the label is multiplied by, 0 if it is not looked at.
+    label_factor: u64,
+    /// What else is looked at, and what it is multiplied by.
+    parts: Vec<(Part, u64)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    OfSpan(Attribute),
+    /// A word of the buffer, by its distance from the first.
+    Word(usize, Column),
+}
+
+impl SeparateKeys {
+    /// The keys of a set; nothing if a template looks at two items, or at more of one than label and span.
+    pub fn of(set: &TemplateSet) -> Option<Self> {
+        let mut keys = SeparateKeys {
+            top: PlaceKeys::default(),
+            below: PlaceKeys::default(),
+            buffer: PlaceKeys::default(),
+        };
+        for (number, atoms) in set.templates.iter().enumerate() {
+            let mut template = Template { seed: number as u64, label_factor: 0, parts: Vec::new() };
+            let mut place = None;
+            for (atom, &factor) in atoms.iter().zip(&FACTORS) {
+                let Atom::Node(path, attribute) = atom else { return None };
+                // All of the buffer are one place.
+                let of_atom = if let Place::Buffer(_) = path.place { Place::Buffer(0) } else { path.place };
+                if !path.edges.is_empty() || place.is_some_and(|place| place != of_atom) {
+                    return None;
+                }
+                place = Some(of_atom);
+                match (path.place, *attribute) {
+                    (Place::Buffer(i), Attribute::Token(column, Spot::Head)) => {
+                        template.parts.push((Part::Word(usize::from(i), column), factor));
+                    }
+                    (Place::Buffer(_), _) => return None,
+                    (_, Attribute::Label) => {
+                        template.label_factor = template.label_factor.wrapping_add(factor)
+                    }
+                    (_, Attribute::Token(_, Spot::Head))
+                    | (_, Attribute::LeftValency | Attribute::RightValency)
+                    | (_, Attribute::LeftSet | Attribute::RightSet) => return None,
+                    (_, of_span) => template.parts.push((Part::OfSpan(of_span), factor)),
+                }
+            }
+            match place? {
+                Place::Deque(0) => keys.top.templates.push(template),
+                Place::Stack(0) => keys.below.templates.push(template),
+                Place::Buffer(_) => keys.buffer.templates.push(template),
+                Place::Deque(_) | Place::Stack(_) => return None,
+            }
+        }
+        Some(keys)
+    }
+}
+
+impl PlaceKeys {
+    /// Looks at the words of an item.
+    pub fn look_at_span(&mut self, encoded: &Encoded, span: &Range<usize>) {
+        self.look(|part| match part {
+            Part::OfSpan(attribute) => span_value(encoded, span, attribute),
+            Part::Word(..) => NONE,
+        });
+    }
+
+    /// Looks at the buffer that begins at `next`, of a sentence of `n` words.
+    pub fn look_at_buffer(&mut self, encoded: &Encoded, next: usize, n: usize) {
+        self.look(|part| match part {
+            Part::Word(i, column) if next + i < n => encoded.row(next + i)[column as usize],
+            Part::Word(..) | Part::OfSpan(_) => NONE,
+        });
+    }
+
+    fn look(&mut self, value: impl Fn(Part) -> u32) {
+        let sum = |template: &Template| {
+            let add = |sum: u64, &(part, factor): &(Part, u64)| {
+                sum.wrapping_add(u64::from(value(part)).wrapping_mul(factor))
+            };
+            template.parts.iter().fold(template.seed, add)
+        };
+        self.sums.clear();
+        self.sums.extend(self.templates.iter().map(sum));
+    }
+
+    /// The number of templates.
+    pub fn len(&self) -> usize {
+        self.templates.len()
+    }
+
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.templates.is_empty()
+    }
+
+    /// The keys that count for what was looked at last, with this label (see [`label_of`]; 0 for the buffer).
+    #[inline(always)]
+    pub fn keys(&self, label: u32) -> impl Iterator<Item = u64> {
+        self.templates.iter().zip(&self.sums).filter_map(move |(template, &sum)| {
+            let sum = sum.wrapping_add(u64::from(label).wrapping_mul(template.label_factor));
+            (sum != template.seed).then(|| key(template.seed, sum))
+        })
+    }
+}
+
+/// What templates see of an item's label: of a bare word, which begins at `left`, its tag.
+pub fn label_of(encoded: &Encoded, label: Option<(Kind, LabelId)>, left: usize) -> u32 {
+    match label {
+        Some((kind, label)) => label_value(kind, label),
+        None => encoded.row(left)[Column::Tag as usize],
+    }
+}
