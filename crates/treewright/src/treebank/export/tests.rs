@@ -96,7 +96,7 @@ fn versions_are_told_or_seen() {
     let wrong = "sentence 1: 8 columns; expected 5 in version 3, or two more for each secondary edge [TW101]";
     check(&format!("#FORMAT 3\n{four}"), &[&format!("3:1: {wrong}")]);
     check(&format!("{three}{four}"), &["(TOP (NP (: 0=--)))", "(TOP (NP (C 0=a)))"]);
-    let unknown = "1:9: format version \"5\"; expected 3 or 4 [TW006]";
+    let unknown = "1:9: sentence 1: format version \"5\"; expected 3 or 4 [TW006]";
     check(&format!("#FORMAT 5\n{three}"), &[unknown, "(TOP (NP (: 0=--)))"]);
     // The writer takes 4 once there are lemmas, or what it is told.
     let both = entries(&format!("{three}{four}"));
@@ -143,7 +143,7 @@ fn tables_and_comments_around_sentences() {
     assert_eq!(write(&found.expect("an empty one")).as_deref(), Ok("#FORMAT 3\n#BOS 1 8 9\n#EOS 1\n"));
     check(
         &format!("#BOT X\n1\n{sentence}"),
-        &["1:1: a table without end; expected #EOT [TW209]", "(TOP (A 0=a))"],
+        &["1:1: sentence 1: a table without end; expected #EOT [TW209]", "(TOP (A 0=a))"],
     );
     check(
         &format!("a A -- -- 0\nb\n{sentence}"),
