@@ -59,9 +59,9 @@ pub fn embedded() -> Result<Pipeline> {
 pub fn write(pipeline: &Pipeline, path: &Path) -> Result<()> {
     let mut file = Output::create_model(path)?;
     if file.is_gzipped() {
-        pipeline.save_packed(&mut file)?
+        pipeline.save_packed(&mut file)?;
     } else {
-        pipeline.save(&mut file)?
+        pipeline.save(&mut file)?;
     }
     file.finish()
 }

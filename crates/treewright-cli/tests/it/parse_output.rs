@@ -70,7 +70,8 @@ fn merged_states_are_searched_or_refused() {
     let flags = ["parse", "--model", dependencies(), "--decoder", "dp", "--beam", "2"];
     let message = refusal(2, &[&flags[..], &["--prune-percentile", "50"]].concat(), TEXT);
     assert!(message.contains("--prune-percentile has no effect"), "{message}");
-    let many = stdout(&[&flags[..], &["--k-best", "6"]].concat(), TEXT);
+    let wide = ["parse", "--model", dependencies(), "--decoder", "dp", "--beam", "32", "--k-best", "6"];
+    let many = stdout(&wide, TEXT);
     check_ranking(&comments(&many, "parse"), &comments(&many, "score"), &comments(&many, "probability"));
     assert!(comments(&many, "parse").contains(&6.0), "{many}");
     // A beam of one state is greedy.

@@ -11,9 +11,12 @@ use crate::tree::{Entry, ParserTree, Preparation, Preparer};
 /// The actions that build a tree, or why there are none.
 pub type Derivation = Result<Vec<ActionId>, String>;
 
+/// Draws a derivation of a sentence, step by step.
+type DrawTable = dyn Fn(&Sentence, &[ActionId]) -> String;
+
 /// The derivations of a treebank, in a system with the treebank's labels.
 pub struct Derivations {
-    table: Box<dyn Fn(&Sentence, &[ActionId]) -> String>,
+    table: Box<DrawTable>,
     /// The name of every action, by its id.
     pub names: Vec<String>,
     /// One for each entry.

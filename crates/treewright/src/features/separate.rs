@@ -70,7 +70,7 @@ impl SeparateKeys {
                     }
                     (Place::Buffer(_), _) => return None,
                     (_, Attribute::Label) => {
-                        template.label_factor = template.label_factor.wrapping_add(factor)
+                        template.label_factor = template.label_factor.wrapping_add(factor);
                     }
                     (_, Attribute::Token(_, Spot::Head))
                     | (_, Attribute::LeftValency | Attribute::RightValency)

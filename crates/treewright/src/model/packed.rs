@@ -33,12 +33,11 @@ pub(crate) fn pack(file: &[u8]) -> Result<Vec<u8>> {
     let file = ByteRange::all_of(Bytes::copy(file));
     let bytes = file.get();
     let is_parser = |kind: PartKind| matches!(kind, PartKind::Parser(_));
-    let parsers = match bytes.starts_with(MAGIC) {
-        true => vec![0..bytes.len()],
-        false => {
-            let parts = part_table::read(bytes)?.into_iter();
-            parts.filter(|part| is_parser(part.kind)).map(|part| part.range).collect()
-        }
+    let parsers: Vec<_> = if bytes.starts_with(MAGIC) {
+        std::iter::once(0..bytes.len()).collect()
+    } else {
+        let parts = part_table::read(bytes)?.into_iter();
+        parts.filter(|part| is_parser(part.kind)).map(|part| part.range).collect()
     };
     let mut out = PACKED_MAGIC.to_vec();
     let plain = |out: &mut Vec<u8>, bytes: &[u8]| {

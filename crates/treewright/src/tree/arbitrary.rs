@@ -224,6 +224,25 @@ pub(crate) fn wide_tree(n_tokens: usize) -> (Sentence, ConstituentTree) {
     (Sentence { tokens, ..Sentence::default() }, builder.finish().expect("one node is a tree"))
 }
 
+/// "Es bestünde somit hinreichender Spielraum": figures 1 and 2 of Coavoux and Crabbé (2017).
+pub(crate) fn spielraum() -> (Sentence, ConstituentTree) {
+    let sentence = Sentence::from_tagged([
+        ("Es", "PPER"),
+        ("bestünde", "VVFIN"),
+        ("somit", "PROAV"),
+        ("hinreichender", "ADJA"),
+        ("Spielraum", "NN"),
+    ]);
+    let mut builder = TreeBuilder::with_tokens(5);
+    let (s, outer, inner) = (builder.node("S"), builder.node("NP"), builder.node("NP"));
+    for (token, parent) in [(0, outer), (1, s), (2, s), (3, inner), (4, inner)] {
+        builder.attach(Child::Token(TokenIdx::new(token)), parent);
+    }
+    builder.attach(Child::Node(outer), s);
+    builder.attach(Child::Node(inner), outer);
+    (sentence, builder.finish().unwrap())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -243,23 +262,4 @@ mod tests {
         assert!((0..300).all(|i| dependency_tree(&mut rng, 1 + i % 9, false, &["x"]).find_cycle().is_none()));
         assert!((0..300).all(|i| dependency_tree(&mut rng, 1 + i % 9, true, &["x"]).roots().count() == 1));
     }
-}
-
-/// "Es bestünde somit hinreichender Spielraum": figures 1 and 2 of Coavoux and Crabbé (2017).
-pub(crate) fn spielraum() -> (Sentence, ConstituentTree) {
-    let sentence = Sentence::from_tagged([
-        ("Es", "PPER"),
-        ("bestünde", "VVFIN"),
-        ("somit", "PROAV"),
-        ("hinreichender", "ADJA"),
-        ("Spielraum", "NN"),
-    ]);
-    let mut builder = TreeBuilder::with_tokens(5);
-    let (s, outer, inner) = (builder.node("S"), builder.node("NP"), builder.node("NP"));
-    for (token, parent) in [(0, outer), (1, s), (2, s), (3, inner), (4, inner)] {
-        builder.attach(Child::Token(TokenIdx::new(token)), parent);
-    }
-    builder.attach(Child::Node(outer), s);
-    builder.attach(Child::Node(inner), outer);
-    (sentence, builder.finish().unwrap())
 }

@@ -112,7 +112,7 @@ impl Bounds {
     /// The state of an item whose left child has this one.
     #[inline(always)]
     fn deeper(&self, state: State) -> State {
-        if (state + 1) % self.n_depths == 0 { state } else { state + 1 }
+        if (state + 1).is_multiple_of(self.n_depths) { state } else { state + 1 }
     }
 
     /// Where the rows of a cell as a left item begin: for its state, all states of the right item.
@@ -136,11 +136,10 @@ impl Bounds {
     fn sort_shifts(&mut self, grammar: &Grammar, space: &Space, likeliest: &[Vec<usize>]) {
         self.n_classes.clear();
         self.classes.clear();
-        for place in 0..space.n {
+        for (place, likeliest) in likeliest.iter().enumerate() {
             let mut classes = vec![usize::MAX; grammar.n_columns];
             let shifts = space.over(place, place + 1).map(|leaf| grammar.shift(space.nodes[leaf].symbol));
-            let (own, others): (Vec<usize>, Vec<usize>) =
-                shifts.partition(|shift| likeliest[place].contains(shift));
+            let (own, others): (Vec<usize>, Vec<usize>) = shifts.partition(|shift| likeliest.contains(shift));
             own.iter().enumerate().for_each(|(class, &shift)| classes[shift] = class);
             others.iter().for_each(|&shift| classes[shift] = own.len());
             self.n_classes.push((own.len() + usize::from(!others.is_empty())).max(1));
@@ -230,7 +229,7 @@ impl Bounds {
     /// What a left item has beside its inside: the shift after it, with what is below where that is not counted.
     #[inline(always)]
     fn shift_after(&self, node: usize, left: usize, state: State, class: usize) -> i32 {
-        let is_counted = (state + 1) % self.n_depths != 0;
+        let is_counted = !(state + 1).is_multiple_of(self.n_depths);
         let uncounted = if is_counted { 0 } else { self.max_below[left] };
         self.shifts[self.shift_starts[node] as usize + class] + uncounted
     }

@@ -79,7 +79,7 @@ fn several_in_one_file() {
     }
     for (file, expected) in [("a/b\\c.xml.gz", "c"), ("12.xml", "12"), ("x.gz", "x"), ("", "")] {
         let options = ReadOptions { file: file.into(), ..ReadOptions::default() };
-        let first = testing::read(Format::Alpino, &one, &options).remove(0);
+        let first = testing::read(Format::Alpino, one, &options).remove(0);
         assert_eq!(first.expect("valid").sentence.id, expected, "{file}");
     }
 }

@@ -363,7 +363,7 @@ fn a_line_of_many_trees_takes_linear_time() {
     let n = 100_000;
     let options = ReadOptions::default();
     // Text, then one empty tree after the other, and in the end one that is not closed.
-    assert_eq!(read(&"é )(".repeat(n), false, &options).len(), n + 1);
+    assert_eq!(read("é )(".repeat(n), false, &options).len(), n + 1);
     let text = "(S (A a))".repeat(n);
     assert_eq!(read(&text, false, &options).len(), n);
 }
