@@ -7,6 +7,7 @@ mod convert;
 mod derive;
 mod draw;
 mod eval;
+mod exact;
 mod info;
 mod join;
 mod man;
@@ -14,6 +15,7 @@ mod models;
 mod oracle;
 mod parse;
 mod scoring;
+mod search_errors;
 mod stats;
 mod train;
 mod worst;
@@ -37,6 +39,7 @@ pub enum Command {
     Draw(draw::DrawArgs),
     Eval(eval::EvalArgs),
     Compare(compare::CompareArgs),
+    SearchErrors(search_errors::SearchErrorsArgs),
     Derive(derive::DeriveArgs),
     Oracle(oracle::OracleArgs),
     Completions(completions::CompletionsArgs),
@@ -56,6 +59,7 @@ pub fn run(command: Command) -> ExitCode {
         Command::Draw(args) => draw::run(&args),
         Command::Eval(args) => eval::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::SearchErrors(args) => search_errors::run(&args),
         Command::Derive(args) => derive::run(&args),
         Command::Oracle(args) => oracle::run(&args),
         Command::Completions(args) => completions::run(&args),

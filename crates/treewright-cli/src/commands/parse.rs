@@ -5,6 +5,7 @@ mod documents;
 mod input;
 mod notices;
 mod output;
+mod search;
 mod source;
 mod text_lines;
 
@@ -18,16 +19,18 @@ use documents::Layout;
 use input::{Batch, Input, Pending, PortionRead, SharedPending, WithoutTags};
 use notices::Notices;
 use output::{Sink, Trees};
+use search::DecoderArg;
 use source::Interrupt;
 use treewright::Result;
-use treewright::decode::{Guarantee, Method};
-use treewright::model::{Parser, ScoredTree, Search};
+use treewright::decode::Guarantee;
+use treewright::model::ScoredTree;
 use treewright::parallel::{self, Event};
 use treewright::pipeline::{AnalyserWorker, KnownWords, Tagging, UnknownTags};
 use treewright::tree::TreeKind;
 use treewright::treebank::{self, Entry, Format, ParseInfo};
 
-use crate::io::{Inputs, Output, Progress, ReadArgs, Skipping, is_dash, say, usage};
+use super::exact::ExactArgs;
+use crate::io::{Inputs, Output, Progress, ReadArgs, Skipping, is_dash, say};
 use crate::jobs::{self, Jobs};
 use crate::{models, values};
 
@@ -46,7 +49,9 @@ Examples:
   echo 'The/DT public/NN waits/VBZ ./.' |
       treewright parse --model wsj.model --from tokens --tagged
   treewright parse --model nl.model big.discbracket.gz --beam 8 --jobs 2 \\
-      --json-stats speed.json -o parsed.discbracket")]
+      --json-stats speed.json -o parsed.discbracket
+  treewright parse --model 2n.model short.mrg --decoder astar --timeout 10 \\
+      --json-stats exact.json -o best.mrg")]
 pub struct ParseArgs {
     /// What to parse (`-` for stdin): raw text, or any format with words
     #[arg(default_value = "-")]
@@ -114,7 +119,11 @@ pub struct ParseArgs {
     #[arg(long, value_enum)]
     decoder: Option<DecoderArg>,
 
-    /// Keep this many hypotheses, at most 4096; 1 is greedy [default: as trained]
+    #[command(flatten)]
+    exact: ExactArgs,
+
+    /// Keep this many hypotheses, at most 4096; 1 is greedy. Before exact search: in the beam that gives the first answer
+    /// [default: as trained; 16 for astar and best-first]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_BEAM))]
     beam: Option<u16>,
 
@@ -124,7 +133,7 @@ pub struct ParseArgs {
     prune_percentile: Option<u8>,
 
     /// Write up to this many different parses per sentence, best first, each with its score and its probability among
-    /// those written. The beam must be at least as wide; the first parse is the same as without this flag. A wider
+    /// those written. A plain beam must be at least as wide; the first parse is the same as without this flag. A wider
     /// --beam and --prune-percentile 100 find more
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MAX_BEAM))]
     k_best: u16,
@@ -155,80 +164,19 @@ enum LinesArg {
     AreSentences,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum DecoderArg {
-    /// The best action at each step
-    Greedy,
-    /// The best hypotheses at each step
-    Beam,
-    /// A beam of merged states, which covers many more hypotheses (dynamic programming); for bottom-up-2n, arc-hybrid
-    /// and arc-eager
-    Dp,
-}
-
 /// A wider beam is a mistake: its time and memory grow with its width, its accuracy does not.
 const MAX_BEAM: i64 = 4096;
-
-impl ParseArgs {
-    /// How to search with this model.
-    fn search(&self, parser: &Parser) -> Result<Search> {
-        let search = self.asked_search(parser.default_search())?;
-        parser.check(search).map_err(|why| usage(format!("--decoder dp: {why} (--decoder beam)")))?;
-        Ok(search)
-    }
-
-    fn asked_search(&self, default: Search) -> Result<Search> {
-        let k_best = usize::from(self.k_best);
-        let width = match (self.decoder, self.beam) {
-            (Some(DecoderArg::Greedy), _) if k_best > 1 => {
-                return Err(usage("--decoder greedy finds one parse: leave it out, or leave --k-best out"));
-            }
-            (Some(DecoderArg::Greedy), None | Some(1)) => 1,
-            (Some(DecoderArg::Greedy), Some(_)) => {
-                return Err(usage("--decoder greedy has no beam: leave --beam out"));
-            }
-            (_, Some(beam)) => usize::from(beam),
-            // A model trained greedily has no beam of its own.
-            (Some(DecoderArg::Beam | DecoderArg::Dp), None) => default.method.width().max(4),
-            (None, None) => default.method.width(),
-        };
-        let merges = match self.decoder {
-            Some(decoder) => decoder == DecoderArg::Dp,
-            None => matches!(default.method, Method::Dp { .. }),
-        };
-        if merges {
-            if self.prune_percentile.is_some() {
-                return Err(usage(
-                    "--prune-percentile has no effect with --decoder dp: leave one of them out",
-                ));
-            }
-            // Merged states stand for many parses each.
-            return Ok(Search { method: Method::Dp { width }, k_best });
-        }
-        if k_best > width {
-            let whose = match (self.beam, self.decoder) {
-                (None, None) => "the model's beam",
-                _ => "the beam",
-            };
-            let message = format!("--k-best {k_best} needs a beam of that width, and {whose} is {width}");
-            return Err(usage(format!("{message}: add --beam {k_best} or more")));
-        }
-        let method = match width {
-            1 => Method::Greedy,
-            _ => Method::Beam {
-                width,
-                percentile: self.prune_percentile.map_or(Method::PERCENTILE, usize::from),
-            },
-        };
-        Ok(Search { method, k_best })
-    }
-}
 
 /// A batch that was parsed.
 struct Parsed {
     trees: Trees,
     n_sentences: usize,
     n_tokens: usize,
+    /// How many trees are proven to be the best ones, and how many are not, where the search can tell.
+    n_exact: usize,
+    n_not_exact: usize,
+    /// How many items exact search made.
+    n_items: u64,
     /// The time it took.
     seconds: f64,
     /// Those of its first words.
@@ -253,7 +201,7 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     output::check(args, &pipeline, &analyser)?;
     let mut output = output::open(args, &analyser)?;
     let mut sink = Sink::new(args, &analyser, &mut output)?;
-    let mut totals = Totals::default();
+    let mut totals = Totals { can_prove: search.is_some_and(search::can_prove), ..Totals::default() };
     let parsing = Instant::now();
     let layout = Layout::of(args)?;
     let is_typed = args.files.iter().any(|path| is_dash(path)) && std::io::stdin().is_terminal();
@@ -272,7 +220,7 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
         (false, false) => Tagging::Missing,
     };
     let by_workers = sink.format_for_workers();
-    let said = match (args.k_best, sink.has_scores()) {
+    let said = match (args.k_best, sink.has_scores() || totals.can_prove) {
         (2.., _) => Said::Rank,
         (_, true) => Said::Score,
         (_, false) => Said::Nothing,
@@ -300,14 +248,36 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
             let known_words =
                 if args.read.quiet { KnownWords::default() } else { known_words(&worker, &entries) };
             let started = Instant::now();
-            let parse = |entry| parse_entry(&mut worker, entry, said);
+            let n_items_before = worker.n_items();
+            let (mut n_exact, mut n_not_exact) = (0, 0);
+            let parse = |entry| {
+                let (entries, guarantee) = parse_entry(&mut worker, entry, said);
+                match guarantee {
+                    Some(Guarantee::Exact) => n_exact += 1,
+                    Some(_) => n_not_exact += 1,
+                    None => {}
+                }
+                entries
+            };
             let entries: Vec<Vec<Entry>> = entries.into_iter().map(parse).collect();
+            let n_items = worker.n_items() - n_items_before;
             let seconds = started.elapsed().as_secs_f64();
             let n_tokens = entries.iter().map(|entries| entries[0].sentence.len()).sum();
             let n_sentences = entries.len();
             let unknown_tags = worker.take_unknown_tags();
             let trees = Trees::of(entries, &documents, by_workers);
-            Parsed { trees, n_sentences, n_tokens, seconds, known_words, unknown_tags, read }
+            Parsed {
+                trees,
+                n_sentences,
+                n_tokens,
+                n_exact,
+                n_not_exact,
+                n_items,
+                seconds,
+                known_words,
+                unknown_tags,
+                read,
+            }
         }
     };
     let mut skipping = Skipping::new(args.read.on_error);
@@ -335,14 +305,11 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
         || interrupt.raise(),
         |event| {
             let Event::Done(parsed) = event else { return sink.flush() };
-            let Parsed { trees, n_sentences, n_tokens, seconds, known_words, unknown_tags, read } = parsed;
-            notices.add_known_words(known_words);
-            notices.add_unknown_tags(unknown_tags);
-            totals.seconds += seconds;
-            totals.sentences += n_sentences;
-            totals.tokens += n_tokens;
-            sink.write(trees)?;
-            let Some(read) = read else { return Ok(()) };
+            totals.add(&parsed);
+            notices.add_known_words(parsed.known_words);
+            notices.add_unknown_tags(parsed.unknown_tags);
+            sink.write(parsed.trees)?;
+            let Some(read) = parsed.read else { return Ok(()) };
             if read.has_sentence_without_tags {
                 without_tags.warn();
             }
@@ -397,21 +364,26 @@ fn known_words(worker: &AnalyserWorker, entries: &[Entry]) -> KnownWords {
     known
 }
 
-/// The entry with the parser's trees instead of its own: one entry per parse wanted.
-fn parse_entry(worker: &mut AnalyserWorker, mut entry: Entry, said: Said) -> Vec<Entry> {
+/// The entry with the parser's trees instead of its own, one entry per parse wanted, and how good the first is.
+fn parse_entry(worker: &mut AnalyserWorker, mut entry: Entry, said: Said) -> (Vec<Entry>, Option<Guarantee>) {
     if said == Said::Nothing {
         let tree = worker.analyse(&mut entry.sentence);
-        return vec![Entry { tree, ..entry }];
+        return (vec![Entry { tree, ..entry }], None);
     }
     let parses = worker.analyse_k_best(&mut entry.sentence);
-    if parses.is_empty() {
-        return vec![Entry { tree: None, ..entry }];
-    }
+    let Some(guarantee) = parses.first().map(|parse| parse.guarantee) else {
+        return (vec![Entry { tree: None, ..entry }], None);
+    };
     let probabilities = ScoredTree::probabilities(&parses, entry.sentence.len());
     let told = |rank: usize, parse: &ScoredTree| {
         let info = ParseInfo {
             score: Some(parse.score),
-            exact: Some(parse.guarantee == Guarantee::Exact),
+            // Only the best one can be known to be the best one.
+            exact: Some(rank == 0 && guarantee == Guarantee::Exact),
+            upper_bound: match guarantee {
+                Guarantee::Bounded { upper } => Some(upper),
+                _ => None,
+            },
             ..ParseInfo::default()
         };
         match said {
@@ -433,7 +405,7 @@ fn parse_entry(worker: &mut AnalyserWorker, mut entry: Entry, said: Said) -> Vec
         sentence.comments.extend(told(rank, &parse).comments());
         entries.push(Entry { sentence, tree: Some(parse.tree) });
     }
-    entries
+    (entries, Some(guarantee))
 }
 
 #[derive(Default)]
@@ -441,22 +413,40 @@ struct Totals {
     sentences: usize,
     tokens: usize,
     seconds: f64,
+    /// Can the search tell which trees are the best ones?
+    can_prove: bool,
+    exact: usize,
+    not_exact: usize,
+    items: u64,
 }
 
 impl Totals {
+    fn add(&mut self, parsed: &Parsed) {
+        self.seconds += parsed.seconds;
+        self.sentences += parsed.n_sentences;
+        self.tokens += parsed.n_tokens;
+        self.exact += parsed.n_exact;
+        self.not_exact += parsed.n_not_exact;
+        self.items += parsed.n_items;
+    }
+
     fn report(&self, args: &ParseArgs, jobs: usize, loading: f64, wall: f64) -> Result<()> {
         let rate = self.tokens as f64 / wall.max(1e-9);
         // Under a drawing of one sentence, figures about speed are noise.
         let to_people = std::io::stderr().is_terminal() && self.sentences > 20;
         if !args.read.quiet && (args.verbose || to_people) {
+            let exact = match self.can_prove {
+                true => format!("; {} exact, {} not", self.exact, self.not_exact),
+                false => String::new(),
+            };
             say!(
-                "parsed {} sentences, {} tokens in {wall:.2} s ({rate:.0} tokens/s, {jobs} jobs)",
+                "parsed {} sentences, {} tokens in {wall:.2} s ({rate:.0} tokens/s, {jobs} jobs){exact}",
                 self.sentences,
                 self.tokens
             );
         }
         if let Some(path) = &args.json_stats {
-            let stats = serde_json::json!({
+            let mut stats = serde_json::json!({
                 "sentences": self.sentences,
                 "tokens": self.tokens,
                 "jobs": jobs,
@@ -467,6 +457,11 @@ impl Totals {
                 "tokens_per_second": rate,
                 "tokens_per_parsing_second": self.tokens as f64 / self.seconds.max(1e-9),
             });
+            if self.can_prove {
+                stats["exact"] = self.exact.into();
+                stats["not_exact"] = self.not_exact.into();
+                stats["items"] = self.items.into();
+            }
             Output::put(Some(path), format!("{stats:#}\n"))?;
         }
         Ok(())

@@ -12,7 +12,10 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
-use crate::common::{commands, constituents, data, dependencies, finish, folder, program, scratch, stdout};
+use crate::common::{
+    commands, constituents, data, dependencies, finish, folder, program, scratch, searchable, short_trees,
+    stdout,
+};
 
 /// The repository.
 fn repository() -> PathBuf {
@@ -102,6 +105,7 @@ fn with_files(name: &str) -> PathBuf {
     ] {
         names.iter().for_each(|name| write(name, text));
     }
+    write("short.mrg", &short_trees());
     fs::create_dir(folder.join("models")).expect("a folder");
     for (name, model) in [
         ("en.model", dependencies()),
@@ -110,6 +114,7 @@ fn with_files(name: &str) -> PathBuf {
         ("constituents.model", constituents()),
         ("wsj.model", constituents()),
         ("nl.model", discontinuous()),
+        ("2n.model", searchable()),
     ] {
         fs::copy(model, folder.join(name)).expect("room");
     }

@@ -2,6 +2,7 @@
 
 mod common;
 mod eval;
+mod exact;
 #[cfg(unix)]
 mod examples;
 mod files;

@@ -76,10 +76,11 @@ fn merged_states_are_searched_or_refused() {
     assert!(comments(&many, "parse").contains(&6.0), "{many}");
     // A beam of one state is greedy.
     let one = ["parse", "--model", dependencies(), "--decoder", "dp", "--beam", "1"];
-    assert_eq!(
-        stdout(&one, TEXT),
-        stdout(&["parse", "--model", dependencies(), "--decoder", "greedy"], TEXT)
-    );
+    let one = stdout(&one, TEXT);
+    let is_said = |line: &&str| line.starts_with("# score = ") || line.starts_with("# exact = ");
+    assert!(one.lines().filter(is_said).count() >= 2, "{one}");
+    let greedy = stdout(&["parse", "--model", dependencies(), "--decoder", "greedy"], TEXT);
+    assert!(one.lines().filter(|line| !is_said(line)).eq(greedy.lines()), "{one}{greedy}");
 }
 
 /// The values of comments with this name.

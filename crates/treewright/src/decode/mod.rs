@@ -85,6 +85,11 @@ pub trait Decoder<S: TransitionSystem>: Send {
         None
     }
 
+    /// How many items exact search made for the last sentence; 0 in any other search.
+    fn n_items(&self) -> u64 {
+        0
+    }
+
     /// The best tree alone. A decoder that can do with fewer scores then does.
     fn best_tree(&mut self, system: &S, scorer: &mut dyn Scorer, sentence: &Sentence) -> Option<S::Tree> {
         let mut tree = None;

@@ -132,6 +132,11 @@ impl Worker {
         self.inner.n_derivations()
     }
 
+    /// How many items exact search made for all sentences so far; 0 in any other search.
+    pub fn n_items(&self) -> u64 {
+        self.inner.n_items()
+    }
+
     /// Up to `k_best` trees, best first.
     pub fn parse_k_best(&mut self, sentence: &Sentence) -> Vec<ScoredTree> {
         self.inner.parse(sentence, self.search)
@@ -145,6 +150,9 @@ pub(crate) trait ParseSentence {
     /// How many derivations of the last sentence were compared to the end, where states were merged.
     fn n_derivations(&self) -> Option<f64>;
 
+    /// How many items exact search made for all sentences so far.
+    fn n_items(&self) -> u64;
+
     /// The first of these, without its score: a little less work.
     fn parse_best(&mut self, sentence: &Sentence, search: Search) -> Option<Tree>;
 }
@@ -155,13 +163,14 @@ pub(crate) struct TypedWorker<S: Registered> {
     /// The decoder of the last search, and its settings.
     decoder: Option<(Method, Box<dyn Decoder<S>>)>,
     encoding: Option<PseudoProjective>,
+    n_items: u64,
 }
 
 impl<S: Registered> TypedWorker<S> {
     pub(crate) fn new(model: TypedModel<S>) -> Self {
         // The settings were checked before training; a model file with others encodes nothing.
         let encoding = model.parts.config.pseudo_projective().ok().flatten();
-        TypedWorker { scorer: model.parts.scorer.scorer(), decoder: None, model, encoding }
+        TypedWorker { scorer: model.parts.scorer.scorer(), decoder: None, model, encoding, n_items: 0 }
     }
 
     /// Sees to it that the decoder is the one asked for.
@@ -197,6 +206,7 @@ impl<S: Registered> ParseSentence for TypedWorker<S> {
             }
             trees.len() < search.k_best
         });
+        self.n_items += decoder.n_items();
         trees.iter_mut().for_each(|tree| tree.guarantee = guarantee);
         trees
     }
@@ -205,10 +215,15 @@ impl<S: Registered> ParseSentence for TypedWorker<S> {
         self.decoder.as_ref().and_then(|(_, decoder)| decoder.n_derivations())
     }
 
+    fn n_items(&self) -> u64 {
+        self.n_items
+    }
+
     fn parse_best(&mut self, sentence: &Sentence, search: Search) -> Option<Tree> {
         self.set_decoder(search.method);
         let (_, decoder) = self.decoder.as_mut().expect(WAS_SET);
         let tree = decoder.best_tree(&self.model.system, &mut *self.scorer, sentence);
+        self.n_items += decoder.n_items();
         tree.map(|tree| restored(tree, self.encoding))
     }
 }

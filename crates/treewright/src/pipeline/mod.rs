@@ -408,6 +408,11 @@ impl AnalyserWorker {
         self.unknown_tags.take()
     }
 
+    /// How many items exact search made for all sentences so far; 0 in any other search.
+    pub fn n_items(&self) -> u64 {
+        self.parser.as_ref().map_or(0, Worker::n_items)
+    }
+
     /// Tags, parses and lemmatises; no tree without a parser, or for a sentence without words.
     pub fn analyse(&mut self, sentence: &mut Sentence) -> Option<Tree> {
         let is_tagged = self.tag(sentence);

@@ -32,6 +32,8 @@ struct Object<'a> {
     probability: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     exact: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    upper_bound: Option<f64>,
     tokens: Cow<'a, [Token]>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     multiwords: Vec<Range<'a>>,
@@ -98,8 +100,8 @@ type Problem = (Code, String);
 impl Object<'_> {
     fn into_entry(self) -> Result<Entry, Problem> {
         let n = self.tokens.len();
-        let Object { parse, score, probability, exact, .. } = self;
-        let info = ParseInfo { parse, score, probability, exact };
+        let Object { parse, score, probability, exact, upper_bound, .. } = self;
+        let info = ParseInfo { parse, score, probability, exact, upper_bound };
         if let Some(node) = self.empty_nodes.iter().find(|node| node.after > n) {
             let message = format!("an empty node after word {}; expected at most {n}", node.after);
             return Err((Code::BadId, message));
@@ -144,7 +146,8 @@ impl Object<'_> {
             let message = "a tree that has not as many words as its sentence, which JSON cannot hold";
             return Err(Error::new(Code::Unwritable, message));
         }
-        let (comments, ParseInfo { parse, score, probability, exact }) = ParseInfo::split(&sentence.comments);
+        let (comments, info) = ParseInfo::split(&sentence.comments);
+        let ParseInfo { parse, score, probability, exact, upper_bound } = info;
         Ok(Object {
             id: text(&sentence.id),
             comments: comments.iter().map(text).collect(),
@@ -152,6 +155,7 @@ impl Object<'_> {
             score,
             probability,
             exact,
+            upper_bound,
             tokens: Cow::Borrowed(&sentence.tokens),
             multiwords: sentence.multiwords.iter().map(Range::from_multiword).collect(),
             empty_nodes: Cow::Borrowed(&sentence.empty_nodes),

@@ -1,7 +1,7 @@
 //! What a parser says about a tree, as comments of its sentence: `# parse = 2`, `# score = 120.5`,
-//! `# probability = 0.25`, `# exact = false`, in this order after all other comments.
+//! `# probability = 0.25`, `# exact = false`, `# upper_bound = 121`, in this order after all other comments.
 //!
-//! CoNLL-U holds them as any other comment, the bracket formats as lines before the tree (these four are the only ones
+//! CoNLL-U holds them as any other comment, the bracket formats as lines before the tree (these are the only ones
 //! they write), and JSON as fields of the sentence's object.
 
 use std::fmt::Display;
@@ -20,36 +20,47 @@ pub struct ParseInfo {
     pub probability: Option<f64>,
     /// Is it surely the best tree for the model?
     pub exact: Option<bool>,
+    /// No tree has a higher score than this, where exact search was stopped before it had the best one.
+    pub upper_bound: Option<f64>,
 }
 
 const PARSE: &str = "parse";
 const SCORE: &str = "score";
 const PROBABILITY: &str = "probability";
 const EXACT: &str = "exact";
+const UPPER_BOUND: &str = "upper_bound";
 
 impl ParseInfo {
     /// The comment lines for it.
     pub fn comments(&self) -> impl Iterator<Item = Str> {
-        let ParseInfo { parse, score, probability, exact } = *self;
-        let lines =
-            [line(PARSE, parse), line(SCORE, score), line(PROBABILITY, probability), line(EXACT, exact)];
+        let ParseInfo { parse, score, probability, exact, upper_bound } = *self;
+        let lines = [
+            line(PARSE, parse),
+            line(SCORE, score),
+            line(PROBABILITY, probability),
+            line(EXACT, exact),
+            line(UPPER_BOUND, upper_bound),
+        ];
         lines.into_iter().flatten()
     }
 
     /// Takes it apart from the comments before it. What [`ParseInfo::comments`] would write otherwise stays a comment.
     pub(super) fn split(mut comments: &[Str]) -> (&[Str], Self) {
+        let upper_bound = pop(&mut comments, UPPER_BOUND);
         let exact = pop(&mut comments, EXACT);
         let probability = pop(&mut comments, PROBABILITY);
         let score = pop(&mut comments, SCORE);
         let parse = pop(&mut comments, PARSE);
-        (comments, ParseInfo { parse, score, probability, exact })
+        (comments, ParseInfo { parse, score, probability, exact, upper_bound })
     }
 }
 
 /// Is this one of the comments?
 pub(super) fn is_parse_comment(comment: &str) -> bool {
     let is_line = |value: &str| !value.contains(['\n', '\r', '\0']);
-    [PARSE, SCORE, PROBABILITY, EXACT].iter().any(|name| value_of(comment, name).is_some_and(is_line))
+    [PARSE, SCORE, PROBABILITY, EXACT, UPPER_BOUND]
+        .iter()
+        .any(|name| value_of(comment, name).is_some_and(is_line))
 }
 
 fn line(name: &str, value: Option<impl Display>) -> Option<Str> {
@@ -95,7 +106,8 @@ mod tests {
         for info in [
             ParseInfo::default(),
             ParseInfo { score: Some(-12.25), exact: Some(false), ..ParseInfo::default() },
-            ParseInfo { parse: Some(3), score: Some(1e300), probability: Some(0.1), exact: None },
+            ParseInfo { parse: Some(3), score: Some(1e300), probability: Some(0.1), ..ParseInfo::default() },
+            ParseInfo { exact: Some(false), upper_bound: Some(-0.5), ..ParseInfo::default() },
         ] {
             let mut comments: Vec<Str> = vec!["# text = a".into()];
             comments.extend(info.comments());

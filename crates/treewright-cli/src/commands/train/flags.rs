@@ -119,7 +119,8 @@ pub struct TrainArgs {
     pub features: Option<String>,
 
     /// Which search finds the derivations to learn from, and parses later: a beam, or a beam of merged states (dynamic
-    /// programming; bottom-up-2n, arc-hybrid and arc-eager) [default: beam]
+    /// programming; bottom-up-2n, arc-hybrid and arc-eager), or exact search (bottom-up-2n with --features simplified;
+    /// slow) [default: beam]
     #[arg(long, value_enum)]
     pub decoder: Option<DecoderArg>,
 
@@ -222,6 +223,7 @@ const OF_THE_PARSER: [&str; 21] = [
 pub enum DecoderArg {
     Beam,
     Dp,
+    Astar,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -298,6 +300,7 @@ impl TrainArgs {
             config.decoder = match decoder {
                 DecoderArg::Beam => DecoderKind::Beam,
                 DecoderArg::Dp => DecoderKind::Dp,
+                DecoderArg::Astar => DecoderKind::Astar,
             };
         }
         if let Some(update) = self.update {

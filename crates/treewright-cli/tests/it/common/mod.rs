@@ -134,6 +134,23 @@ pub fn dependencies() -> &'static str {
     })
 }
 
+/// A parser for constituents that can be searched exactly.
+pub fn searchable() -> &'static str {
+    static MODEL: OnceLock<String> = OnceLock::new();
+    MODEL.get_or_init(|| {
+        let flags = ["--system", "bottom-up-2n", "--features", "simplified", "--beam", "4", "--train"];
+        trained("searchable.model", &[&flags[..], &[&sample("gum.mrg")]].concat())
+    })
+}
+
+/// The trees of the constituent sample with few words, a line for each.
+pub fn short_trees() -> String {
+    let trees = stdout(&["convert", &sample("gum.mrg"), "-", "--to", "discbracket"], "");
+    let short = trees.lines().filter(|line| (3..=14).contains(&line.matches('=').count()));
+    let short: String = short.take(12).flat_map(|line| [line, "\n"]).collect();
+    stdout(&["convert", "-", "-", "--from", "discbracket", "--to", "ptb"], &short)
+}
+
 /// A model for constituents with segmenter, tagger and a parser with a beam.
 pub fn constituents() -> &'static str {
     static MODEL: OnceLock<String> = OnceLock::new();

@@ -457,6 +457,10 @@ impl<S: TransitionSystem> Decoder<S> for AStar<S> {
         }
         Guarantee::Exact
     }
+
+    fn n_items(&self) -> u64 {
+        self.n_items
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,76 @@
+//! The flags of exact search.
+
+use std::time::Duration;
+
+use clap::Args;
+use treewright::decode::{ExactSettings, Heuristic};
+
+use crate::values;
+
+/// What can be set about exact search.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct ExactArgs {
+    /// Exact search: how to bound the score of what is not built yet; the answer is the same, the time is not
+    /// [default: cascade; none with best-first]
+    #[arg(long, value_name = "NAME", value_parser = values::choice(HEURISTICS))]
+    pub heuristic: Option<Heuristic>,
+
+    /// Exact search: make at most this many items for a sentence; where that is not enough, the beam's tree is given,
+    /// with `exact = false` [default: 2000000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_ITEMS))]
+    pub max_items: Option<u32>,
+
+    /// Exact search: search at most this long for a sentence, once its heuristic is made; after that, the same. (The
+    /// output then depends on how fast the machine is.) [default: no limit]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub timeout: Option<Duration>,
+
+    /// Exact search: also put labels over single words that the training data never have over a word of that tag (takes
+    /// much longer)
+    #[arg(long)]
+    pub open_rules: bool,
+}
+
+/// The names of the heuristics.
+const HEURISTICS: &[(&str, Heuristic)] = &[
+    ("none", Heuristic::None),
+    ("less-constituent", Heuristic::LessConstituent),
+    ("projection", Heuristic::Projection),
+    ("cascade", Heuristic::Cascade),
+];
+
+/// With more, memory ends before they do.
+const MAX_ITEMS: i64 = 1_000_000_000;
+
+impl ExactArgs {
+    /// The first of these flags that was given.
+    pub fn first_flag(&self) -> Option<&'static str> {
+        let flags = [
+            ("--heuristic", self.heuristic.is_some()),
+            ("--max-items", self.max_items.is_some()),
+            ("--timeout", self.timeout.is_some()),
+            ("--open-rules", self.open_rules),
+        ];
+        flags.iter().find(|(_, is_given)| *is_given).map(|(flag, _)| *flag)
+    }
+
+    /// These settings with what the flags say.
+    pub fn settings(&self, default: ExactSettings) -> ExactSettings {
+        ExactSettings {
+            heuristic: self.heuristic.unwrap_or(default.heuristic),
+            beam: default.beam,
+            max_items: self.max_items.map_or(default.max_items, |n| n as usize),
+            timeout: self.timeout.or(default.timeout),
+            open_rules: self.open_rules || default.open_rules,
+        }
+    }
+}
+
+/// Reads a time in seconds.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let duration = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    // A clock does not go on for ever.
+    duration
+        .filter(|duration| !duration.is_zero() && duration.as_secs() <= 1_000_000_000)
+        .ok_or_else(|| "expected a number of seconds above 0, such as 0.5 or 10".to_owned())
+}
