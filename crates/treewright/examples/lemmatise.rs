@@ -66,7 +66,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let analyser = Pipeline::open(model)?.analyser(None)?;
         let (mut tagger, mut worker) = (analyser.worker(None, Tagging::Always), lemmatiser.worker());
         for sentence in &mut found {
-            tagger.analyse(sentence);
+            tagger.analyse(sentence)?;
             worker.lemmatise(sentence);
         }
         report("predicted tags", &gold, &found, is_verbose);

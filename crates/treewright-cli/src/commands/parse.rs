@@ -195,6 +195,10 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     inputs.refuse_as_output(args.json_stats.as_deref())?;
     let pipeline = models::open(model.as_deref())?;
     let analyser = pipeline.analyser(args.kind)?;
+    // Those who wait for the answer to a line should not have to wait for a tagger; a file with tags may need none.
+    if !args.files.iter().all(source::is_regular_file) {
+        analyser.load()?;
+    }
     let loading = started.elapsed().as_secs_f64();
     let search = analyser.parser.as_ref().map(|parser| args.search(parser)).transpose()?;
     let jobs = args.jobs.map_or_else(jobs::cores, |jobs| jobs.threads(args.read.quiet));
@@ -228,7 +232,7 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     let worker = || {
         let tagger_weight = if args.no_tag_reranking { 0 } else { analyser.tagger_weight };
         let mut worker = analyser.worker(search, tagging).with_tagger_weight(tagger_weight);
-        move |batch: Batch| {
+        move |batch: Batch| -> Result<Parsed> {
             let (entries, documents, read) = match batch {
                 Batch::Sentences(entries) => (entries, Vec::new(), None),
                 Batch::Documents(entries, documents) => (entries, documents, None),
@@ -250,23 +254,23 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
             let started = Instant::now();
             let n_items_before = worker.n_items();
             let (mut n_exact, mut n_not_exact) = (0, 0);
-            let parse = |entry| {
-                let (entries, guarantee) = parse_entry(&mut worker, entry, said);
+            let parse = |entry| -> Result<Vec<Entry>> {
+                let (entries, guarantee) = parse_entry(&mut worker, entry, said)?;
                 match guarantee {
                     Some(Guarantee::Exact) => n_exact += 1,
                     Some(_) => n_not_exact += 1,
                     None => {}
                 }
-                entries
+                Ok(entries)
             };
-            let entries: Vec<Vec<Entry>> = entries.into_iter().map(parse).collect();
+            let entries = entries.into_iter().map(parse).collect::<Result<Vec<_>>>()?;
             let n_items = worker.n_items() - n_items_before;
             let seconds = started.elapsed().as_secs_f64();
             let n_tokens = entries.iter().map(|entries| entries[0].sentence.len()).sum();
             let n_sentences = entries.len();
             let unknown_tags = worker.take_unknown_tags();
             let trees = Trees::of(entries, &documents, by_workers);
-            Parsed {
+            Ok(Parsed {
                 trees,
                 n_sentences,
                 n_tokens,
@@ -277,7 +281,7 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
                 known_words,
                 unknown_tags,
                 read,
-            }
+            })
         }
     };
     let mut skipping = Skipping::new(args.read.on_error);
@@ -305,6 +309,7 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
         || interrupt.raise(),
         |event| {
             let Event::Done(parsed) = event else { return sink.flush() };
+            let parsed = parsed?;
             totals.add(&parsed);
             notices.add_known_words(parsed.known_words);
             notices.add_unknown_tags(parsed.unknown_tags);
@@ -365,14 +370,18 @@ fn known_words(worker: &AnalyserWorker, entries: &[Entry]) -> KnownWords {
 }
 
 /// The entry with the parser's trees instead of its own, one entry per parse wanted, and how good the first is.
-fn parse_entry(worker: &mut AnalyserWorker, mut entry: Entry, said: Said) -> (Vec<Entry>, Option<Guarantee>) {
+fn parse_entry(
+    worker: &mut AnalyserWorker,
+    mut entry: Entry,
+    said: Said,
+) -> Result<(Vec<Entry>, Option<Guarantee>)> {
     if said == Said::Nothing {
-        let tree = worker.analyse(&mut entry.sentence);
-        return (vec![Entry { tree, ..entry }], None);
+        let tree = worker.analyse(&mut entry.sentence)?;
+        return Ok((vec![Entry { tree, ..entry }], None));
     }
-    let parses = worker.analyse_k_best(&mut entry.sentence);
+    let parses = worker.analyse_k_best(&mut entry.sentence)?;
     let Some(guarantee) = parses.first().map(|parse| parse.guarantee) else {
-        return (vec![Entry { tree: None, ..entry }], None);
+        return Ok((vec![Entry { tree: None, ..entry }], None));
     };
     let probabilities = ScoredTree::probabilities(&parses, entry.sentence.len());
     let told = |rank: usize, parse: &ScoredTree| {
@@ -405,7 +414,7 @@ fn parse_entry(worker: &mut AnalyserWorker, mut entry: Entry, said: Said) -> (Ve
         sentence.comments.extend(told(rank, &parse).comments());
         entries.push(Entry { sentence, tree: Some(parse.tree) });
     }
-    (entries, Some(guarantee))
+    Ok((entries, Some(guarantee)))
 }
 
 #[derive(Default)]

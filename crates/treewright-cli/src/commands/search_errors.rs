@@ -148,7 +148,7 @@ pub fn run(args: &SearchErrorsArgs) -> Result<ExitCode> {
             return Err(Error::new(Code::WrongTreeKind, message).in_sentence(findings.n_sentences + 1));
         }
         let mut sentence = gold.sentence.clone();
-        tagger.tag(&mut sentence);
+        tagger.tag(&mut sentence)?;
         findings.add(&gold, &sentence);
         Ok(())
     })?;

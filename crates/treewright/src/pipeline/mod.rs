@@ -18,7 +18,7 @@ pub use tagset::UnknownTags;
 
 use std::io::{Read, Seek, Write};
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::error::{Code, Error, Result};
 use crate::features::Vocabulary;
@@ -29,9 +29,9 @@ use crate::model::part_table::{self, PartEntry};
 use crate::model::{self, Model, Parser, ScoredTree, Search, Worker};
 use crate::segment::{SegmentOptions, Segmenter, penn_escape, penn_unescape};
 use crate::sentence::{Sentence, Str};
-use crate::tag::{Tagger, TaggerWorker};
+use crate::tag::TaggerWorker;
 use crate::tree::{Entry, Tree, TreeKind};
-use part::Loaded;
+use part::{Loaded, OnDemand};
 use tagset::Fit;
 
 /// Does this file look like a model, gzipped or not? One that cannot be read does not.
@@ -100,11 +100,8 @@ impl Pipeline {
         if !bytes.starts_with(part_table::MAGIC) {
             return Err(bad("this is not a treewright model"));
         }
-        let part = |PartEntry { kind, tagger_weight, range }| Part {
-            kind,
-            bytes: Some(ByteRange { bytes: file.bytes.clone(), range }),
-            loaded: OnceLock::new(),
-            tagger_weight,
+        let part = |PartEntry { kind, tagger_weight, range }| {
+            Part::unread(kind, ByteRange { bytes: file.bytes.clone(), range }, tagger_weight)
         };
         let parts = part_table::read(bytes)?.into_iter().map(part).collect();
         Ok(Pipeline { name: name.to_owned(), parts })
@@ -209,17 +206,19 @@ impl Pipeline {
         let mut worker = analyser.worker(None, Tagging::default());
         let sentences = segmenter.segment(text, &SegmentOptions::default()).sentences;
         let parse = |mut sentence| {
-            let tree = worker.analyse(&mut sentence);
-            Entry { sentence, tree }
+            let tree = worker.analyse(&mut sentence)?;
+            Ok(Entry { sentence, tree })
         };
-        Ok(sentences.into_iter().map(parse).collect())
+        sentences.into_iter().map(parse).collect()
     }
 
     /// The tagger and parser for trees of a kind; the first parser if none is named, or the tagger alone where there
-    /// is no parser at all.
+    /// is no parser at all. The parser is read now; tagger and lemmatiser are read when a sentence first needs them, or
+    /// by [`Analyser::load`].
     ///
     /// # Errors
-    /// When there is no parser of that kind, or a part is damaged.
+    /// When there is no parser of that kind, or a part is damaged; what the checksum of a tagger does not show is an error
+    /// when it is read.
     pub fn analyser(&self, kind: Option<TreeKind>) -> Result<Analyser> {
         let wanted = |part: &PartKind| match part {
             PartKind::Parser(of) => kind.is_none_or(|kind| kind == *of),
@@ -236,25 +235,19 @@ impl Pipeline {
         let after = &self.parts[tagger.map_or(0, |at| at + 1)..];
         let group = &after[..after.iter().position(is_tagger).unwrap_or(after.len())];
         let lemmatiser = group.iter().find(|part| part.kind == PartKind::Lemmatiser);
-        let load = || -> Result<Analyser> {
-            let tagger_weight = parser.map_or(0, |at| self.parts[at].tagger_weight);
-            let tagger = match tagger.map(|at| self.parts[at].loaded()).transpose()? {
-                Some(Loaded::Tagger(tagger)) => Some(tagger.clone()),
-                _ => None,
-            };
-            let lemmatiser = match lemmatiser.map(Part::loaded).transpose()? {
-                Some(Loaded::Lemmatiser(lemmatiser)) => Some(lemmatiser.clone()),
-                _ => None,
-            };
-            let parser = match parser.map(|at| self.parts[at].loaded()).transpose()? {
-                Some(Loaded::Parser(parser)) => Some(parser.clone()),
-                _ => None,
-            };
-            // Trees of Penn treebanks have their own way of writing brackets and quotes.
-            let is_penn = parser.as_ref().is_some_and(|parser| parser.model.vocabulary().knows("-LRB-"));
-            Ok(Analyser { tagger, lemmatiser, parser, tagger_weight, is_penn })
+        for part in tagger.map(|at| &self.parts[at]).into_iter().chain(lemmatiser) {
+            part.check().map_err(|error| error.in_file(&self.name))?;
+        }
+        let tagger_weight = parser.map_or(0, |at| self.parts[at].tagger_weight);
+        let loaded = parser.map(|at| self.parts[at].loaded()).transpose();
+        let parser = match loaded.map_err(|error| error.in_file(&self.name))? {
+            Some(Loaded::Parser(parser)) => Some(parser.clone()),
+            _ => None,
         };
-        load().map_err(|error| error.in_file(&self.name))
+        // Trees of Penn treebanks have their own way of writing brackets and quotes.
+        let is_penn = parser.as_ref().is_some_and(|parser| parser.model.vocabulary().knows("-LRB-"));
+        let (tagger, lemmatiser) = (tagger.map(|at| self.parts[at].clone()), lemmatiser.cloned());
+        Ok(Analyser { name: self.name.clone(), tagger, lemmatiser, parser, tagger_weight, is_penn })
     }
 
     /// Sets the weight of the tagger's score for the first parser; 0: it does not rerank tags.
@@ -269,10 +262,10 @@ impl Pipeline {
 /// A tagger, a lemmatiser and a parser that belong together; each may be missing. Immutable and shared between threads.
 #[derive(Clone, Debug)]
 pub struct Analyser {
-    /// The tagger.
-    pub tagger: Option<Tagger>,
-    /// The lemmatiser.
-    pub lemmatiser: Option<Lemmatiser>,
+    /// The file, for messages.
+    name: String,
+    tagger: Option<Part>,
+    lemmatiser: Option<Part>,
     /// The parser.
     pub parser: Option<Parser>,
     /// The weight of the tagger's score when the parser reranks tags; 0: it does not.
@@ -293,6 +286,34 @@ pub enum Tagging {
 }
 
 impl Analyser {
+    /// Is there a tagger?
+    pub fn has_tagger(&self) -> bool {
+        self.tagger.is_some()
+    }
+
+    /// The lemmatiser.
+    ///
+    /// # Errors
+    /// When it is damaged.
+    pub fn lemmatiser(&self) -> Result<Option<&Lemmatiser>> {
+        match self.lemmatiser.as_ref().map(Part::loaded).transpose() {
+            Ok(Some(Loaded::Lemmatiser(lemmatiser))) => Ok(Some(lemmatiser)),
+            Ok(_) => Ok(None),
+            Err(error) => Err(error.in_file(&self.name)),
+        }
+    }
+
+    /// Reads tagger and lemmatiser now, so that no sentence has to wait for them.
+    ///
+    /// # Errors
+    /// When one of them is damaged.
+    pub fn load(&self) -> Result<()> {
+        for part in self.tagger.iter().chain(&self.lemmatiser) {
+            part.loaded().map_err(|error| error.in_file(&self.name))?;
+        }
+        Ok(())
+    }
+
     /// A worker for one thread, with memory of its own. It can be sent to the thread, and it keeps what it needs of the model.
     pub fn worker(&self, search: Option<Search>, tagging: Tagging) -> AnalyserWorker {
         let parser = self.parser.as_ref().map(|parser| {
@@ -302,8 +323,18 @@ impl Analyser {
                 None => worker,
             }
         });
-        let tagger = self.tagger.as_ref().map(|tagger| tagger.worker());
-        let lemmatiser = self.lemmatiser.as_ref().map(|lemmatiser| lemmatiser.worker());
+        let tagger = self.tagger.as_ref().map(|part| {
+            OnDemand::new(part, &self.name, |loaded| match loaded {
+                Loaded::Tagger(tagger) => Some(tagger.worker()),
+                _ => None,
+            })
+        });
+        let lemmatiser = self.lemmatiser.as_ref().map(|part| {
+            OnDemand::new(part, &self.name, |loaded| match loaded {
+                Loaded::Lemmatiser(lemmatiser) => Some(lemmatiser.worker()),
+                _ => None,
+            })
+        });
         AnalyserWorker {
             tagger,
             lemmatiser,
@@ -320,8 +351,8 @@ impl Analyser {
 
 /// Tags, parses and lemmatises sentences one after the other.
 pub struct AnalyserWorker {
-    tagger: Option<TaggerWorker>,
-    lemmatiser: Option<LemmatiserWorker>,
+    tagger: Option<OnDemand<TaggerWorker>>,
+    lemmatiser: Option<OnDemand<LemmatiserWorker>>,
     parser: Option<Worker>,
     tagging: Tagging,
     tagger_weight: u32,
@@ -344,7 +375,10 @@ impl AnalyserWorker {
     /// becomes the tag of a parser for Penn tags, and Penn tags become the XPOS of a parser for Universal Dependencies,
     /// around which the tagger fills in the rest. Tags that the parser does not know at all are replaced by the tagger's,
     /// if there is a tagger. Words with tags from elsewhere are written as the parser's treebank writes them.
-    pub fn tag(&mut self, sentence: &mut Sentence) -> bool {
+    ///
+    /// # Errors
+    /// When the tagger is damaged.
+    pub fn tag(&mut self, sentence: &mut Sentence) -> Result<bool> {
         let fit = match &self.vocabulary {
             Some(vocabulary) if self.tagging != Tagging::Untagged => Fit::of(sentence, vocabulary),
             _ if sentence.has_tags() => Fit::Tags,
@@ -353,7 +387,7 @@ impl AnalyserWorker {
         let is_new = self.tagging == Tagging::Always;
         self.hides_xpos = fit == Fit::TagsWithoutXpos && !is_new;
         match fit {
-            Fit::Tags | Fit::TagsWithoutXpos if !is_new => return false,
+            Fit::Tags | Fit::TagsWithoutXpos if !is_new => return Ok(false),
             Fit::Tags | Fit::TagsWithoutXpos => {}
             _ if self.is_penn => penn_escape(sentence),
             Fit::XposInTags | Fit::Unknown => {
@@ -362,9 +396,9 @@ impl AnalyserWorker {
             Fit::Absent | Fit::XposAsTags | Fit::XposAlone => {}
         }
         if is_new || fit == Fit::Absent {
-            let Some(tagger) = &mut self.tagger else { return false };
-            tagger.tag(sentence);
-            return true;
+            let Some(tagger) = &mut self.tagger else { return Ok(false) };
+            tagger.get()?.tag(sentence);
+            return Ok(true);
         }
         let has_unknown = fit == Fit::Unknown || (self.tagger.is_none() && fit != Fit::XposAsTags);
         if has_unknown {
@@ -384,11 +418,11 @@ impl AnalyserWorker {
             _ => {}
         }
         match (&mut self.tagger, fit) {
-            (None, _) | (_, Fit::XposAsTags) => return false,
-            (Some(tagger), Fit::XposAlone | Fit::XposInTags) => tagger.tag_around_xpos(sentence),
-            (Some(tagger), _) => tagger.tag(sentence),
+            (None, _) | (_, Fit::XposAsTags) => return Ok(false),
+            (Some(tagger), Fit::XposAlone | Fit::XposInTags) => tagger.get()?.tag_around_xpos(sentence),
+            (Some(tagger), _) => tagger.get()?.tag(sentence),
         }
-        true
+        Ok(true)
     }
 
     /// How many of the words of a sentence the parser knows. None are counted without a parser, or if it knows too few
@@ -414,30 +448,36 @@ impl AnalyserWorker {
     }
 
     /// Tags, parses and lemmatises; no tree without a parser, or for a sentence without words.
-    pub fn analyse(&mut self, sentence: &mut Sentence) -> Option<Tree> {
-        let is_tagged = self.tag(sentence);
+    ///
+    /// # Errors
+    /// When a part is damaged.
+    pub fn analyse(&mut self, sentence: &mut Sentence) -> Result<Option<Tree>> {
+        let is_tagged = self.tag(sentence)?;
         let hidden = self.hide_xpos(sentence);
-        let tree = match self.rerank_tags(sentence, is_tagged) {
+        let tree = match self.rerank_tags(sentence, is_tagged)? {
             Some(parses) => parses.into_iter().next().map(|scored| scored.tree),
             None => self.parser.as_mut().and_then(|parser| parser.parse(sentence)),
         };
         show_xpos(sentence, hidden);
-        self.lemmatise(sentence, is_tagged);
-        tree
+        self.lemmatise(sentence, is_tagged)?;
+        Ok(tree)
     }
 
     /// The same with the best few trees.
-    pub fn analyse_k_best(&mut self, sentence: &mut Sentence) -> Vec<ScoredTree> {
-        let is_tagged = self.tag(sentence);
+    ///
+    /// # Errors
+    /// When a part is damaged.
+    pub fn analyse_k_best(&mut self, sentence: &mut Sentence) -> Result<Vec<ScoredTree>> {
+        let is_tagged = self.tag(sentence)?;
         let hidden = self.hide_xpos(sentence);
-        let parses = match (self.rerank_tags(sentence, is_tagged), &mut self.parser) {
+        let parses = match (self.rerank_tags(sentence, is_tagged)?, &mut self.parser) {
             (Some(parses), _) => parses,
             (None, Some(parser)) => parser.parse_k_best(sentence),
             (None, None) => Vec::new(),
         };
         show_xpos(sentence, hidden);
-        self.lemmatise(sentence, is_tagged);
-        parses
+        self.lemmatise(sentence, is_tagged)?;
+        Ok(parses)
     }
 
     /// Takes XPOS away while the sentence is parsed, if it would mislead.
@@ -447,24 +487,24 @@ impl AnalyserWorker {
     }
 
     /// Fills in lemmas, once the tags are final. Lemmas of the input stay, unless its tags were replaced.
-    fn lemmatise(&mut self, sentence: &mut Sentence, is_tagged: bool) {
-        match &mut self.lemmatiser {
-            Some(lemmatiser) if is_tagged && self.tagging == Tagging::Always => {
-                lemmatiser.lemmatise(sentence);
-            }
-            Some(lemmatiser) => lemmatiser.fill_missing(sentence),
-            None => {}
+    fn lemmatise(&mut self, sentence: &mut Sentence, is_tagged: bool) -> Result<()> {
+        let Some(lemmatiser) = &mut self.lemmatiser else { return Ok(()) };
+        if is_tagged && self.tagging == Tagging::Always {
+            lemmatiser.get()?.lemmatise(sentence);
+        } else if sentence.tokens.iter().any(|token| token.lemma.is_empty()) {
+            lemmatiser.get()?.fill_missing(sentence);
         }
+        Ok(())
     }
 
     /// Parses a sentence that was just tagged, if the parser is to have a say about its tags.
-    fn rerank_tags(&mut self, sentence: &mut Sentence, is_tagged: bool) -> Option<Vec<ScoredTree>> {
-        match (&mut self.parser, &mut self.tagger) {
+    fn rerank_tags(&mut self, sentence: &mut Sentence, is_tagged: bool) -> Result<Option<Vec<ScoredTree>>> {
+        Ok(match (&mut self.parser, &mut self.tagger) {
             (Some(parser), Some(tagger)) if is_tagged && self.tagger_weight > 0 => {
-                Some(rerank::parse(tagger, parser, sentence, self.tagger_weight))
+                Some(rerank::parse(tagger.get()?, parser, sentence, self.tagger_weight))
             }
             _ => None,
-        }
+        })
     }
 }
 
@@ -489,12 +529,7 @@ mod tests {
     #[test]
     fn the_weight_of_the_tagger_is_kept_in_the_file() {
         let parser = PartKind::Parser(TreeKind::Dependencies);
-        let part = |kind| Part {
-            kind,
-            bytes: Some(ByteRange::all_of(Bytes::copy(&[1]))),
-            loaded: OnceLock::new(),
-            tagger_weight: 0,
-        };
+        let part = |kind| Part::unread(kind, ByteRange::all_of(Bytes::copy(&[1])), 0);
         let mut pipeline = Pipeline::of_parts([PartKind::Tagger, parser, parser].map(part));
         pipeline.set_tagger_weight(20);
         let mut bytes = Vec::new();

@@ -1,7 +1,7 @@
 //! The parts of a pipeline: read when they are asked for, once, and shared from then on.
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::error::{Code, Error, Result};
 use crate::lemma::Lemmatiser;
@@ -9,14 +9,18 @@ use crate::map::ByteRange;
 use crate::model::{Model, Parser, PartKind};
 use crate::segment::Segmenter;
 use crate::tag::Tagger;
+use crate::tag::bytes::checked_content;
 
-/// A part of a model: bytes of a file that are read when the part is asked for, or what was just trained.
+/// A part of a model: bytes of a file that are read when the part is asked for, or what was just trained. Clones share
+/// what was read.
 #[derive(Clone, Debug)]
 pub struct Part {
     pub(super) kind: PartKind,
     /// Those of the file, if it comes from one.
     pub(super) bytes: Option<ByteRange>,
-    pub(super) loaded: OnceLock<Loaded>,
+    pub(super) loaded: Arc<OnceLock<Loaded>>,
+    /// Held while the part is read, so that threads that need it at once read it once.
+    pub(super) reading: Arc<Mutex<()>>,
     /// The weight of the tagger's score in tag reranking (`rerank.rs`); 0: tags are not reranked.
     pub(super) tagger_weight: u32,
 }
@@ -67,11 +71,26 @@ impl From<Model> for Part {
 
 impl Part {
     pub(super) fn new(loaded: Loaded, bytes: Option<ByteRange>) -> Self {
-        Part { kind: loaded.kind(), bytes, loaded: loaded.into(), tagger_weight: 0 }
+        let (kind, loaded) = (loaded.kind(), Arc::new(loaded.into()));
+        Part { kind, bytes, loaded, reading: Arc::default(), tagger_weight: 0 }
+    }
+
+    /// A part of a file, which is read later.
+    pub(super) fn unread(kind: PartKind, bytes: ByteRange, tagger_weight: u32) -> Self {
+        Part { kind, bytes: Some(bytes), loaded: Arc::default(), reading: Arc::default(), tagger_weight }
     }
 
     /// What it holds; read from its bytes the first time.
     pub(super) fn loaded(&self) -> Result<&Loaded> {
+        if self.loaded.get().is_none() {
+            self.read()?;
+        }
+        Ok(self.loaded.get().expect("a part without bytes was trained"))
+    }
+
+    /// Reads its bytes, unless another thread is faster.
+    fn read(&self) -> Result<()> {
+        let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         if let (None, Some(bytes)) = (self.loaded.get(), &self.bytes) {
             let loaded = match self.kind {
                 PartKind::Segmenter => Loaded::Segmenter(Segmenter::from_bytes(bytes.get())?.into()),
@@ -86,10 +105,20 @@ impl Part {
                 let message = format!("the table calls a part {table}, but it is for {kind}");
                 return Err(Error::new(Code::BadModel, message));
             }
-            // If another thread was faster, what it read is kept.
-            let _ = self.loaded.set(loaded);
+            self.loaded.set(loaded).expect("only the thread that holds the lock reads");
         }
-        Ok(self.loaded.get().expect("a part without bytes was trained"))
+        Ok(())
+    }
+
+    /// Compares a tagger or lemmatiser that is yet to be read with its checksum, which takes a thousandth of the time.
+    pub(super) fn check(&self) -> Result<()> {
+        match (self.loaded.get(), &self.bytes) {
+            (None, Some(bytes)) => checked_content(bytes.get()).map(drop).map_err(|error| Error {
+                message: format!("the {} is damaged: {}", self.kind, error.message),
+                ..error
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// Its bytes for a file.
@@ -107,5 +136,33 @@ impl Part {
                 bytes
             }
         }))
+    }
+}
+
+/// The worker of a part, made when it is first needed: to read a tagger takes as long as to parse hundreds of sentences,
+/// and a treebank with tags needs none.
+pub(super) struct OnDemand<W> {
+    part: Part,
+    /// The file, for messages.
+    name: String,
+    make: fn(&Loaded) -> Option<W>,
+    worker: Option<W>,
+}
+
+impl<W> OnDemand<W> {
+    pub(super) fn new(part: &Part, name: &str, make: fn(&Loaded) -> Option<W>) -> Self {
+        OnDemand { part: part.clone(), name: name.to_owned(), make, worker: None }
+    }
+
+    /// The worker.
+    ///
+    /// # Errors
+    /// When the part is damaged.
+    pub(super) fn get(&mut self) -> Result<&mut W> {
+        if self.worker.is_none() {
+            let loaded = self.part.loaded().map_err(|error| error.in_file(&self.name))?;
+            self.worker = (self.make)(loaded);
+        }
+        Ok(self.worker.as_mut().expect("a part holds what its kind says"))
     }
 }

@@ -62,6 +62,18 @@ pub(crate) fn damaged(what: &str) -> Error {
     Error::new(Code::BadModel, what)
 }
 
+/// Compares a part with the checksum in its last bytes, and returns what comes before it.
+///
+/// # Errors
+/// When they do not match.
+pub(crate) fn checked_content(bytes: &[u8]) -> Result<&[u8]> {
+    let (content, checksum) = bytes.split_last_chunk::<4>().ok_or_else(|| damaged("it is cut short"))?;
+    if crc32fast::hash(content) != u32::from_le_bytes(*checksum) {
+        return Err(damaged("its checksum does not match"));
+    }
+    Ok(content)
+}
+
 /// Reads what [`Writer::part`] wrote; `read` takes all of its content. `magic` has the latest version; earlier ones are
 /// read, too. Errors say which `part` is damaged.
 pub(crate) fn read_part<T>(
@@ -76,11 +88,7 @@ pub(crate) fn read_part<T>(
         let version = version.filter(|version| (1..=*latest).contains(version));
         let version =
             *version.ok_or_else(|| damaged(&format!("it does not begin like a {part} of this version")))?;
-        let rest = &bytes[magic.len()..];
-        let (content, checksum) = rest.split_last_chunk::<4>().ok_or_else(|| damaged("it is cut short"))?;
-        if crc32fast::hash(&bytes[..magic.len() + content.len()]) != u32::from_le_bytes(*checksum) {
-            return Err(damaged("its checksum does not match"));
-        }
+        let content = checked_content(bytes)?.get(magic.len()..).ok_or_else(|| damaged("it is cut short"))?;
         let mut input = Reader { bytes: content, version };
         let value = read(&mut input)?;
         match input.bytes {

@@ -26,7 +26,7 @@ impl Pipeline {
     /// When a part is damaged.
     pub fn tune_tagger_weight(&mut self, dev: &[Entry], jobs: usize) -> Result<Option<TaggerWeights>> {
         let analyser = self.analyser(None)?;
-        if analyser.tagger.is_none() || analyser.parser.is_none() || dev.is_empty() {
+        if !analyser.has_tagger() || analyser.parser.is_none() || dev.is_empty() {
             return Ok(None);
         }
         let mut scores = Vec::new();
@@ -35,6 +35,7 @@ impl Pipeline {
                 let mut worker = analyser.worker(None, Tagging::Always).with_tagger_weight(weight);
                 move |entry: &Entry| worker.analyse(&mut entry.sentence.clone())
             })?;
+            let trees = trees.into_iter().collect::<Result<Vec<_>>>()?;
             let (Some(score), _) = score_trees(dev, &trees) else { return Ok(None) };
             scores.push((weight, score));
         }

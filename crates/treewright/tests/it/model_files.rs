@@ -3,7 +3,7 @@
 use serde_json::Value;
 use treewright::model::Model;
 use treewright::model::Parser;
-use treewright::pipeline::Pipeline;
+use treewright::pipeline::{Pipeline, Tagging};
 use treewright::registry::SystemTag;
 use treewright::segment::{SegmentConfig, SegmentOptions, Segmenter};
 use treewright::tag::{TagConfig, Tagger};
@@ -44,8 +44,7 @@ fn pipeline() -> Vec<u8> {
 fn load(bytes: &[u8]) -> Result<()> {
     let pipeline = Pipeline::from_bytes(bytes)?;
     pipeline.segmenter()?;
-    pipeline.analyser(None)?;
-    Ok(())
+    pipeline.analyser(None)?.load()
 }
 
 /// Where the parts begin, from the table of a pipeline file.
@@ -226,5 +225,28 @@ fn edited_taggers_and_segmenters_are_refused_or_harmless() {
                 Ok(tagger) => tagger.worker().tag(&mut sentence.clone()),
             }
         }
+    }
+}
+
+/// A tagger is read when a sentence needs it; until then nobody notices damage that its checksum does not show.
+#[test]
+fn a_damaged_tagger_is_an_error_when_it_is_needed() {
+    let mut bytes = pipeline();
+    let starts = starts(&bytes);
+    let length = u64::from_le_bytes(bytes[56..64].try_into().expect("eight bytes")) as usize;
+    let tagger = &mut bytes[starts[1]..][..length];
+    let end = length - 4;
+    tagger[8..12].fill(0xff);
+    let checksum = crc32fast::hash(&tagger[..end]);
+    tagger[end..].copy_from_slice(&checksum.to_le_bytes());
+    let analyser = Pipeline::from_bytes(&bytes).and_then(|pipeline| pipeline.analyser(None)).expect("unread");
+    let mut worker = analyser.worker(None, Tagging::Missing);
+    let mut sentence = Sentence::from_tagged([("The", "DET"), ("boy", "NOUN")]);
+    assert!(worker.analyse(&mut sentence).expect("nothing to tag").is_some());
+    sentence.tokens.iter_mut().for_each(|token| token.tag.clear());
+    for error in [worker.analyse(&mut sentence).expect_err("damaged"), analyser.load().expect_err("damaged")]
+    {
+        assert_eq!(error.code.as_str(), "TW801", "{error}");
+        assert!(error.message.starts_with("the tagger is damaged"), "{error}");
     }
 }

@@ -74,7 +74,7 @@ fn raw_text_becomes_trees_of_either_kind_by_one_file() {
         let mut worker = analyser.worker(None, Tagging::Missing);
         for sentence in &sentences {
             let mut sentence = sentence.clone();
-            match (worker.analyse(&mut sentence), kind) {
+            match (worker.analyse(&mut sentence).expect("whole"), kind) {
                 (Some(Tree::Dependency(tree)), TreeKind::Dependencies) => {
                     assert_eq!(tree.len(), sentence.len());
                 }
@@ -111,7 +111,7 @@ fn tags_that_are_there_stay_unless_new_ones_are_wanted() {
     let given = Sentence::from_tagged([("The", "X1"), ("boy", "X2")]);
     let tags = |tagging| {
         let mut sentence = given.clone();
-        analyser.worker(None, tagging).analyse(&mut sentence);
+        analyser.worker(None, tagging).analyse(&mut sentence).expect("whole");
         sentence.tokens.iter().map(|token| token.tag.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(tags(Tagging::Untagged), ["X1", "X2"]);
@@ -131,7 +131,7 @@ fn xpos_that_the_model_does_not_know_does_not_change_the_tree() {
         let names = ["x1", "NN", "x2", "VBZ", "x3"];
         strange.tokens.iter_mut().zip(names.iter().cycle()).for_each(|(t, name)| t.xpos = (*name).into());
         let given = strange.clone();
-        let trees = [&mut without, &mut strange].map(|sentence| worker.analyse(sentence));
+        let trees = [&mut without, &mut strange].map(|sentence| worker.analyse(sentence).expect("whole"));
         // Short sentences have too many names that the model knows.
         if given.len() >= 3 {
             assert_eq!(trees[0], trees[1]);
@@ -146,7 +146,7 @@ fn the_first_tags_that_are_not_known_are_told() {
     let analyser = pipeline().analyser(Some(TreeKind::Dependencies)).expect("there is one");
     let mut worker = analyser.worker(None, Tagging::Missing);
     for tag in ["NOUN", "X1", "X2"] {
-        worker.analyse(&mut Sentence::from_tagged([("boy", tag)]));
+        worker.analyse(&mut Sentence::from_tagged([("boy", tag)])).expect("whole");
     }
     let unknown = worker.take_unknown_tags().expect("two sentences have strange tags");
     assert_eq!((unknown.n_sentences, unknown.is_retagged), (2, true));
@@ -155,7 +155,7 @@ fn the_first_tags_that_are_not_known_are_told() {
     let lone = Pipeline::of_parts([parser("ud_english_ewt.conllu", "arc-hybrid").into()]);
     let analyser = lone.analyser(None).expect("a parser");
     let mut worker = analyser.worker(None, Tagging::Missing);
-    worker.analyse(&mut Sentence::from_tagged([("boy", "X1")]));
+    worker.analyse(&mut Sentence::from_tagged([("boy", "X1")])).expect("whole");
     assert!(!worker.take_unknown_tags().expect("strange").is_retagged);
 }
 
@@ -168,9 +168,9 @@ fn lemmas_that_are_there_stay_unless_words_are_tagged_anew() {
         let mut sentence = given.clone();
         let mut worker = analyser.worker(None, tagging);
         if k_best {
-            worker.analyse_k_best(&mut sentence);
+            worker.analyse_k_best(&mut sentence).expect("whole");
         } else {
-            worker.analyse(&mut sentence);
+            worker.analyse(&mut sentence).expect("whole");
         }
         sentence.tokens.iter().map(|token| token.lemma.to_string()).collect::<Vec<_>>()
     };
@@ -191,12 +191,12 @@ fn lemmas_that_are_there_stay_unless_words_are_tagged_anew() {
 fn a_lemmatiser_follows_the_final_tags() {
     let pipeline = pipeline();
     let analyser = pipeline.analyser(Some(TreeKind::Dependencies)).expect("there is one");
-    let lemmatiser = analyser.lemmatiser.as_ref().expect("there is one");
+    let lemmatiser = analyser.lemmatiser().expect("it is whole").expect("there is one");
     // A parser that nearly always has its way about the tags.
     let mut worker = analyser.worker(None, Tagging::Missing).with_tagger_weight(1);
     for mut sentence in bare_sentences() {
         sentence.tokens.iter_mut().for_each(|token| token.lemma.clear());
-        worker.analyse(&mut sentence);
+        worker.analyse(&mut sentence).expect("whole");
         let mut again = sentence.clone();
         lemmatiser.worker().lemmatise(&mut again);
         assert_eq!(again, sentence);
@@ -220,7 +220,7 @@ fn a_lemmatiser_is_joined_to_the_tagger_whose_tags_it_knows() {
     // Without tagger and parser it works on words with tags.
     let analyser = lone.analyser(None).expect("a lemmatiser is enough");
     let mut sentence = Sentence::from_tagged([("The", "DET")]);
-    assert_eq!(analyser.worker(None, Tagging::Missing).analyse(&mut sentence), None);
+    assert_eq!(analyser.worker(None, Tagging::Missing).analyse(&mut sentence).expect("whole"), None);
     assert_eq!(sentence.tokens[0].lemma, "the");
 }
 
@@ -251,9 +251,9 @@ fn tags_are_reranked_where_the_parser_gains_enough() {
     let mut changed = 0;
     for sentence in bare_sentences() {
         let [mut of_first, mut of_cheap, mut of_dear] = [(); 3].map(|()| sentence.clone());
-        let by_first = first.analyse_k_best(&mut of_first);
-        let by_cheap = cheap.analyse_k_best(&mut of_cheap);
-        assert_eq!(dear.analyse_k_best(&mut of_dear), by_first);
+        let by_first = first.analyse_k_best(&mut of_first).expect("whole");
+        let by_cheap = cheap.analyse_k_best(&mut of_cheap).expect("whole");
+        assert_eq!(dear.analyse_k_best(&mut of_dear).expect("whole"), by_first);
         assert_eq!(of_dear, of_first);
         // The tags that are written are those with which the tree was found.
         assert_eq!(parser.parse_k_best(&of_cheap), by_cheap);
@@ -355,7 +355,7 @@ fn a_lone_parser_is_a_pipeline_and_a_pipeline_holds_parsers() {
     let lone = Pipeline::from_bytes(&model).expect("a model");
     assert!(lone.segmenter().expect("nothing damaged").is_none());
     let analyser = lone.analyser(None).expect("the parser");
-    assert!(analyser.tagger.is_none() && analyser.parser.is_some());
+    assert!(!analyser.has_tagger() && analyser.parser.is_some());
     let message = lone.analyser(Some(TreeKind::Constituents)).expect_err("there is none").message;
     assert!(message.contains("no parser for constituents"), "{message}");
     let folder = std::env::temp_dir().join(format!("treewright-pipeline-{}", std::process::id()));
@@ -397,7 +397,7 @@ fn damaged_pipelines_are_refused() {
         let pipeline = Pipeline::from_bytes(bytes)?;
         pipeline.segmenter()?;
         for kind in [None, Some(TreeKind::Dependencies), Some(TreeKind::Constituents)] {
-            pipeline.analyser(kind)?;
+            pipeline.analyser(kind)?.load()?;
         }
         Ok(())
     };
