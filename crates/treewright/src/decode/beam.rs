@@ -4,7 +4,7 @@
 //! it is scored like any action (Zhu et al. 2013; paper 004, section 2.4). In a system without it a finished item keeps
 //! its score until all are finished. Fixed-length systems need neither.
 
-use super::{Decoder, Found, Guarantee, Violation};
+use super::{Decoder, Found, Guarantee, Input, Violation};
 use crate::config::Update;
 use crate::forest::{Forest, View};
 use crate::ids::ActionId;
@@ -176,13 +176,8 @@ fn offer(candidates: &mut Vec<Candidate>, width: usize, candidate: Candidate) {
 }
 
 impl<S: TransitionSystem> Decoder<S> for Beam<S> {
-    fn decode(
-        &mut self,
-        system: &S,
-        scorer: &mut dyn Scorer,
-        sentence: &Sentence,
-        found: &mut dyn FnMut(Found<'_, S>) -> bool,
-    ) -> Guarantee {
+    fn decode(&mut self, input: Input<'_, S>, found: &mut dyn FnMut(Found<'_, S>) -> bool) -> Guarantee {
+        let Input { system, scorer, sentence } = input;
         if !sentence.is_empty() {
             let slot = scorer.open_one(sentence);
             self.start(system, sentence);
@@ -203,12 +198,11 @@ impl<S: TransitionSystem> Decoder<S> for Beam<S> {
     /// to where the best item was furthest ahead of it.
     fn violation(
         &mut self,
-        system: &S,
-        scorer: &mut dyn Scorer,
-        sentence: &Sentence,
+        input: Input<'_, S>,
         reference: &[ActionId],
         update: Update,
     ) -> Option<Violation> {
+        let Input { system, scorer, sentence } = input;
         let slot = scorer.open_one(sentence);
         self.start(system, sentence);
         let mut rows = Rows::default();

@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 use self::candidates::{Candidate, Candidates};
 use self::k_best::KBest;
 use self::signature::{Signature, Signer};
-use super::{Beam, Decoder, Found, Guarantee, Violation};
+use super::{Beam, Decoder, Found, Guarantee, Input, Violation};
 use crate::config::Update;
 use crate::features::Horizon;
 use crate::forest::{Forest, View};
@@ -435,16 +435,11 @@ impl<S: TransitionSystem> DpBeam<S> {
 }
 
 impl<S: TransitionSystem> Decoder<S> for DpBeam<S> {
-    fn decode(
-        &mut self,
-        system: &S,
-        scorer: &mut dyn Scorer,
-        sentence: &Sentence,
-        found: &mut dyn FnMut(Found<'_, S>) -> bool,
-    ) -> Guarantee {
+    fn decode(&mut self, input: Input<'_, S>, found: &mut dyn FnMut(Found<'_, S>) -> bool) -> Guarantee {
+        let Input { system, scorer, sentence } = input;
         let mergeable = match system.mergeable() {
             Some(mergeable) if self.set_signer(scorer.horizon(), mergeable) => mergeable,
-            _ => return self.plain.decode(system, scorer, sentence, found),
+            _ => return self.plain.decode(Input { system, scorer, sentence }, found),
         };
         if sentence.is_empty() {
             return Guarantee::Exact;
@@ -479,15 +474,14 @@ impl<S: TransitionSystem> Decoder<S> for DpBeam<S> {
     /// As in a plain beam; the reference is in the beam while its own way through the merged states is.
     fn violation(
         &mut self,
-        system: &S,
-        scorer: &mut dyn Scorer,
-        sentence: &Sentence,
+        input: Input<'_, S>,
         reference: &[ActionId],
         update: Update,
     ) -> Option<Violation> {
+        let Input { system, scorer, sentence } = input;
         let mergeable = match system.mergeable() {
             Some(mergeable) if self.set_signer(scorer.horizon(), mergeable) => mergeable,
-            _ => return self.plain.violation(system, scorer, sentence, reference, update),
+            _ => return self.plain.violation(Input { system, scorer, sentence }, reference, update),
         };
         let slot = scorer.open_one(sentence);
         let mut task = Task { system, mergeable, scorer, slot };

@@ -3,11 +3,10 @@
 //! Derivations of different length are compared as in a beam: where a system has IDLE, all are padded to the length of the
 //! longest.
 
-use super::{Decoder, Found, Guarantee};
+use super::{Decoder, Found, Guarantee, Input};
 use crate::forest::Forest;
 use crate::ids::ActionId;
 use crate::score::{Rows, Scorer, SlotId, Views};
-use crate::sentence::Sentence;
 use crate::system::{ActionSet, TransitionSystem};
 
 /// Exhaustive search.
@@ -39,13 +38,8 @@ fn successors<S: TransitionSystem>(
 }
 
 impl<S: TransitionSystem> Decoder<S> for Exhaustive {
-    fn decode(
-        &mut self,
-        system: &S,
-        scorer: &mut dyn Scorer,
-        sentence: &Sentence,
-        found: &mut dyn FnMut(Found<'_, S>) -> bool,
-    ) -> Guarantee {
+    fn decode(&mut self, input: Input<'_, S>, found: &mut dyn FnMut(Found<'_, S>) -> bool) -> Guarantee {
+        let Input { system, scorer, sentence } = input;
         if sentence.is_empty() {
             return Guarantee::Exact;
         }

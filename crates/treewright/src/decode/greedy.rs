@@ -1,6 +1,6 @@
 //! Greedy search: the highest-scoring legal action at each step. Also the one loop that oracles and training share.
 
-use super::{Decoder, Found, Guarantee};
+use super::{Decoder, Found, Guarantee, Input};
 use crate::forest::{Forest, View};
 use crate::ids::ActionId;
 use crate::score::{Rows, Scorer, SlotId, Views};
@@ -72,13 +72,8 @@ impl Greedy {
 const SOME_ACTION: &str = "a state that is not final has a legal action";
 
 impl<S: TransitionSystem> Decoder<S> for Greedy {
-    fn decode(
-        &mut self,
-        system: &S,
-        scorer: &mut dyn Scorer,
-        sentence: &Sentence,
-        found: &mut dyn FnMut(Found<'_, S>) -> bool,
-    ) -> Guarantee {
+    fn decode(&mut self, input: Input<'_, S>, found: &mut dyn FnMut(Found<'_, S>) -> bool) -> Guarantee {
+        let Input { system, scorer, sentence } = input;
         if !sentence.is_empty() {
             let slot = scorer.open_one(sentence);
             let mut score = 0.0;
@@ -94,7 +89,8 @@ impl<S: TransitionSystem> Decoder<S> for Greedy {
     }
 
     /// Where there is but one action to choose from, its score does not matter.
-    fn best_tree(&mut self, system: &S, scorer: &mut dyn Scorer, sentence: &Sentence) -> Option<S::Tree> {
+    fn best_tree(&mut self, input: Input<'_, S>) -> Option<S::Tree> {
+        let Input { system, scorer, sentence } = input;
         if sentence.is_empty() {
             return None;
         }

@@ -68,17 +68,21 @@ pub struct Violation {
     pub reference: Vec<ActionId>,
 }
 
+/// What is asked of a decoder: the derivations of a sentence, by a system's rules and a scorer's numbers.
+pub struct Input<'a, S> {
+    /// What may be done.
+    pub system: &'a S,
+    /// What it is worth.
+    pub scorer: &'a mut dyn Scorer,
+    /// The words.
+    pub sentence: &'a Sentence,
+}
+
 /// Searches for the best derivation. It owns its memory, which it uses again.
 pub trait Decoder<S: TransitionSystem>: Send {
     /// Hands over the derivations it finds, best first, until `found` has enough (it says whether to go on). A sentence without
     /// words has none.
-    fn decode(
-        &mut self,
-        system: &S,
-        scorer: &mut dyn Scorer,
-        sentence: &Sentence,
-        found: &mut dyn FnMut(Found<'_, S>) -> bool,
-    ) -> Guarantee;
+    fn decode(&mut self, input: Input<'_, S>, found: &mut dyn FnMut(Found<'_, S>) -> bool) -> Guarantee;
 
     /// How many derivations of the last sentence the search compared to the end, where it merged states.
     fn n_derivations(&self) -> Option<f64> {
@@ -91,9 +95,10 @@ pub trait Decoder<S: TransitionSystem>: Send {
     }
 
     /// The best tree alone. A decoder that can do with fewer scores then does.
-    fn best_tree(&mut self, system: &S, scorer: &mut dyn Scorer, sentence: &Sentence) -> Option<S::Tree> {
+    fn best_tree(&mut self, input: Input<'_, S>) -> Option<S::Tree> {
+        let system = input.system;
         let mut tree = None;
-        self.decode(system, scorer, sentence, &mut |found| {
+        self.decode(input, &mut |found| {
             tree = Some(found.tree(system));
             false
         });
@@ -104,14 +109,13 @@ pub trait Decoder<S: TransitionSystem>: Send {
     /// of the search; a decoder that goes step by step looks at each.
     fn violation(
         &mut self,
-        system: &S,
-        scorer: &mut dyn Scorer,
-        sentence: &Sentence,
+        input: Input<'_, S>,
         reference: &[ActionId],
         _update: Update,
     ) -> Option<Violation> {
+        let system = input.system;
         let mut predicted = Vec::new();
-        self.decode(system, scorer, sentence, &mut |found| {
+        self.decode(input, &mut |found| {
             predicted = found.actions(system);
             false
         });

@@ -2,7 +2,7 @@
 //! merged states, where states can be merged.
 
 use super::exhaustive::Exhaustive;
-use super::{Beam, Decoder, DpBeam, Greedy, Guarantee, dp_beam};
+use super::{Beam, Decoder, DpBeam, Greedy, Guarantee, Input, dp_beam};
 use crate::features::shipped;
 use crate::laws;
 use crate::registry::{Registered, SystemTag, SystemVisitor};
@@ -62,7 +62,7 @@ fn all<S: TransitionSystem>(
     sentence: &Sentence,
 ) -> (Vec<(S::Tree, f64)>, Guarantee) {
     let mut parses = Vec::new();
-    let guarantee = decoder.decode(system, scorer, sentence, &mut |found| {
+    let guarantee = decoder.decode(Input { system, scorer, sentence }, &mut |found| {
         parses.push((found.tree(system), found.score));
         true
     });
@@ -75,12 +75,12 @@ fn check<S: TransitionSystem>(system: &S, n: usize) {
     for (seed, values) in (0..4).flat_map(|seed| [(seed, 3), (seed, 1000)]) {
         let noise = &mut Noise::new(system, seed, values);
         let (greedy, _) = all(&mut Greedy::default(), system, noise, &sentence);
-        let tree = Greedy::default().best_tree(system, noise, &sentence);
+        let tree = Greedy::default().best_tree(Input { system, scorer: noise, sentence: &sentence });
         assert!(tree.as_ref() == Some(&greedy[0].0), "a step without a choice needs no score");
         let (one, _) = all(&mut Beam::new(1), system, noise, &sentence);
         assert_eq!(greedy, one, "beam 1 is greedy");
         let mut has_idle = false;
-        Beam::new(1).decode(system, noise, &sentence, &mut |found| {
+        Beam::new(1).decode(Input { system, scorer: noise, sentence: &sentence }, &mut |found| {
             let mut legal = ActionSet::default();
             system.legal(found.forest, &found.state, &mut legal);
             has_idle = !legal.is_empty();
@@ -158,7 +158,11 @@ fn a_sentence_without_words_has_no_parse() {
         [&mut Greedy::default(), &mut Beam::new(4), &mut Exhaustive];
     for decoder in decoders {
         assert!(all(decoder, &system, &mut noise, &Sentence::default()).0.is_empty());
-        assert!(decoder.best_tree(&system, &mut noise, &Sentence::default()).is_none());
+        assert!(
+            decoder
+                .best_tree(Input { system: &system, scorer: &mut noise, sentence: &Sentence::default() })
+                .is_none()
+        );
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::decode::{Decoder, Guarantee, Method};
+use crate::decode::{Decoder, Guarantee, Input, Method};
 use crate::error::Result;
 use crate::model::{Model, ModelInfo, TypedModel};
 use crate::registry::Registered;
@@ -197,7 +197,7 @@ impl<S: Registered> ParseSentence for TypedWorker<S> {
         let (_, decoder) = self.decoder.as_mut().expect(WAS_SET);
         let (system, encoding) = (&*self.model.system, self.encoding);
         let mut trees: Vec<ScoredTree> = Vec::new();
-        let guarantee = decoder.decode(system, &mut *self.scorer, sentence, &mut |found| {
+        let guarantee = decoder.decode(Input { system, scorer: &mut *self.scorer, sentence }, &mut |found| {
             let tree = restored(found.tree(system), encoding);
             // Different derivations, or trees for the system, may be one tree for the treebank.
             if trees.iter().all(|other| other.tree != tree) {
@@ -222,7 +222,8 @@ impl<S: Registered> ParseSentence for TypedWorker<S> {
     fn parse_best(&mut self, sentence: &Sentence, search: Search) -> Option<Tree> {
         self.set_decoder(search.method);
         let (_, decoder) = self.decoder.as_mut().expect(WAS_SET);
-        let tree = decoder.best_tree(&self.model.system, &mut *self.scorer, sentence);
+        let tree =
+            decoder.best_tree(Input { system: &self.model.system, scorer: &mut *self.scorer, sentence });
         self.n_items += decoder.n_items();
         tree.map(|tree| restored(tree, self.encoding))
     }

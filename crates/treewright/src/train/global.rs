@@ -1,7 +1,7 @@
 //! Global training: the derivation that a decoder prefers against the gold one (structured perceptron).
 
 use super::{Epoch, Example, Task};
-use crate::decode::Violation;
+use crate::decode::{Input, Violation};
 use crate::forest::Forest;
 use crate::ids::ActionId;
 use crate::registry::Registered;
@@ -16,7 +16,9 @@ pub(super) fn epoch<S: Registered>(task: &mut Task<S>, epoch: Epoch<'_>) -> (u64
     let mut errors = 0;
     for (done, &i) in order.iter().enumerate() {
         let Example { sentence, actions, .. } = &examples[i];
-        if let Some(violation) = decoder.violation(system, learner, sentence, actions, config.update) {
+        if let Some(violation) =
+            decoder.violation(Input { system, scorer: learner, sentence }, actions, config.update)
+        {
             learn(&**system, &examples[i], &violation, &mut forest, learner);
             errors += 1;
         }

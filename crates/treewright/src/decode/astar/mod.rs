@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashSet;
 
-use super::{Beam, Decoder, Found, Guarantee};
+use super::{Beam, Decoder, Found, Guarantee, Input};
 use crate::forest::Forest;
 use crate::ids::ActionId;
 use crate::score::Scorer;
@@ -403,15 +403,10 @@ enum Ended {
 }
 
 impl<S: TransitionSystem> Decoder<S> for AStar<S> {
-    fn decode(
-        &mut self,
-        system: &S,
-        scorer: &mut dyn Scorer,
-        sentence: &Sentence,
-        found: &mut dyn FnMut(Found<'_, S>) -> bool,
-    ) -> Guarantee {
+    fn decode(&mut self, input: Input<'_, S>, found: &mut dyn FnMut(Found<'_, S>) -> bool) -> Guarantee {
+        let Input { system, scorer, sentence } = input;
         let mut answers = Vec::new();
-        self.beam.decode(system, scorer, sentence, &mut |found| {
+        self.beam.decode(Input { system, scorer: &mut *scorer, sentence }, &mut |found| {
             answers.push(Answer { actions: found.actions(system), score: found.score as i32 });
             true
         });

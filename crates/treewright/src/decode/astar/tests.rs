@@ -117,10 +117,11 @@ fn all(
 ) -> (Vec<(Vec<ActionId>, f64)>, Guarantee) {
     let system = small();
     let mut parses = Vec::new();
-    let guarantee = decoder.decode(&system, scorer, &laws::sentence(n), &mut |found| {
-        parses.push((found.actions(&system), found.score));
-        true
-    });
+    let guarantee =
+        decoder.decode(Input { system: &system, scorer, sentence: &laws::sentence(n) }, &mut |found| {
+            parses.push((found.actions(&system), found.score));
+            true
+        });
     (parses, guarantee)
 }
 

@@ -90,7 +90,7 @@ fn all<S: TransitionSystem>(
     n: usize,
 ) -> (Vec<(Vec<ActionId>, f64)>, Guarantee) {
     let mut derivations = Vec::new();
-    let guarantee = decoder.decode(system, scorer, &sentence(n), &mut |found| {
+    let guarantee = decoder.decode(Input { system, scorer, sentence: &sentence(n) }, &mut |found| {
         derivations.push((found.actions(system), found.score));
         true
     });
@@ -196,7 +196,7 @@ fn best_and_count<S: TransitionSystem>(
     n: usize,
 ) -> (f64, Option<f64>) {
     let mut best = 0.0;
-    dp.decode(system, scorer, &sentence(n), &mut |found| {
+    dp.decode(Input { system, scorer, sentence: &sentence(n) }, &mut |found| {
         best = found.score;
         false
     });
@@ -298,7 +298,7 @@ fn merged_states_cover_many_derivations() {
     for n in 5..=12 {
         let mut score = |decoder: &mut dyn Decoder<BottomUp2n>| {
             let mut score = 0.0;
-            decoder.decode(&system, scorer, &sentence(n), &mut |found| {
+            decoder.decode(Input { system: &system, scorer, sentence: &sentence(n) }, &mut |found| {
                 score = found.score;
                 false
             });
@@ -341,7 +341,11 @@ fn violations_are_real() {
             for width in [1, 3, 1 << 10] {
                 let mut dp = DpBeam::new(width);
                 for (reference, score) in exhaustive.iter().step_by(7) {
-                    let violation = dp.violation(&system, scorer, &sentence(3), reference, update);
+                    let violation = dp.violation(
+                        Input { system: &system, scorer, sentence: &sentence(3) },
+                        reference,
+                        update,
+                    );
                     let is_best = *score == best;
                     match violation {
                         Some(Violation { predicted, reference: part }) => {
