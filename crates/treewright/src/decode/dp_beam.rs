@@ -13,7 +13,7 @@
 //! any derivation; trees come from derivations, whose actions are applied again.
 
 mod candidates;
-mod k_best;
+mod derivations;
 mod signature;
 #[cfg(test)]
 pub(super) mod tests;
@@ -21,9 +21,9 @@ pub(super) mod tests;
 use rustc_hash::FxHashMap;
 
 use self::candidates::{Candidate, Candidates};
-use self::k_best::KBest;
 use self::signature::{Signature, Signer};
-use super::{Beam, Decoder, Found, Guarantee, Input, Violation};
+use super::k_best::KBest;
+use super::{Beam, Decoder, Found, Guarantee, Input, Violation, replay};
 use crate::config::Update;
 use crate::features::Horizon;
 use crate::forest::{Forest, View};
@@ -421,12 +421,6 @@ impl<S: TransitionSystem> DpBeam<S> {
         self.items[origin as usize].push.expect("what is taken off the stack was pushed")
     }
 
-    /// The state that actions lead to.
-    fn replay(&mut self, system: &S, actions: &[ActionId]) -> S::State {
-        let start = self.items[0].state;
-        actions.iter().fold(start, |state, &action| system.apply(&mut self.forest, &state, action))
-    }
-
     /// Is this edge among those of an item of the newest level? Then that item.
     fn item_with(&self, is_it: impl Fn(&Edge) -> bool) -> Option<u32> {
         let found = self.beam().iter().position(|item| self.edges_of(item).any(&is_it))?;
@@ -453,16 +447,19 @@ impl<S: TransitionSystem> Decoder<S> for DpBeam<S> {
         scorer.close(slot);
         let best = self.level as u32;
         let actions = self.best_actions(best);
-        let (state, score) = (self.replay(system, &actions), self.items[best as usize].score);
+        let (start, score) = (self.items[0].state, self.items[best as usize].score);
+        let state = replay(system, &mut self.forest, start, &actions);
         let mut wants_more = found(Found { forest: &self.forest, state, score, score_gap: 0.0 });
         if wants_more {
-            let mut k_best = KBest::default();
+            let mut forest = std::mem::replace(&mut self.forest, Forest::new());
+            let mut k_best = KBest::new(self);
             let mut rank = 1;
-            while wants_more && let Some((score, actions)) = k_best.get(self, rank) {
-                let state = self.replay(system, &actions);
-                wants_more = found(Found { forest: &self.forest, state, score, score_gap: 0.0 });
+            while wants_more && let Some((score, actions)) = k_best.get(rank) {
+                let state = replay(system, &mut forest, start, &actions);
+                wants_more = found(Found { forest: &forest, state, score, score_gap: 0.0 });
                 rank += 1;
             }
+            self.forest = forest;
         }
         if self.is_pruned { Guarantee::Heuristic } else { Guarantee::Exact }
     }

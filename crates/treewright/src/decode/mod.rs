@@ -8,6 +8,7 @@ mod dp_beam;
 #[cfg(test)]
 pub(crate) mod exhaustive;
 mod greedy;
+mod k_best;
 
 pub use astar::{AStar, ExactSettings, Heuristic};
 pub use beam::Beam;
@@ -57,6 +58,16 @@ impl<S: TransitionSystem> Found<'_, S> {
     pub fn actions(&self, system: &S) -> Vec<ActionId> {
         self.forest.history(system.view(&self.state).past)
     }
+}
+
+/// The state that actions lead to.
+fn replay<S: TransitionSystem>(
+    system: &S,
+    forest: &mut Forest,
+    start: S::State,
+    actions: &[ActionId],
+) -> S::State {
+    actions.iter().fold(start, |state, &action| system.apply(forest, &state, action))
 }
 
 /// Where a search preferred another derivation to the one it was compared with: both up to there.

@@ -20,6 +20,25 @@ pub struct SeparateKeys {
     pub buffer: PlaceKeys,
 }
 
+impl SeparateKeys {
+    /// The templates over the place of a role.
+    pub fn of_role(&mut self, role: Role) -> &mut PlaceKeys {
+        match role {
+            Role::Top => &mut self.top,
+            Role::Below => &mut self.below,
+        }
+    }
+}
+
+/// Where an item stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// On top of the stack.
+    Top,
+    /// Right below the top.
+    Below,
+}
+
 /// The templates over one place, and what they saw of it.
 #[derive(Clone, Debug, Default)]
 pub struct PlaceKeys {
@@ -34,8 +53,27 @@ struct Template {
     seed: u64,
     /// What the label is multiplied by, 0 if it is not looked at.
     label_factor: u64,
+    /// Do many spans look the same to it?
+    is_common: bool,
     /// What else is looked at, and what it is multiplied by.
     parts: Vec<(Part, u64)>,
+}
+
+/// What a template saw of a place, but for the label of the item there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Context {
+    seed: u64,
+    sum: u64,
+    label_factor: u64,
+}
+
+impl Context {
+    /// The key for an item with this label (see [`label_of`]); none if nothing was there to see.
+    #[inline(always)]
+    pub fn key(&self, label: u32) -> Option<u64> {
+        let sum = self.sum.wrapping_add(u64::from(label).wrapping_mul(self.label_factor));
+        (sum != self.seed).then(|| key(self.seed, sum))
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +81,14 @@ enum Part {
     OfSpan(Attribute),
     /// A word of the buffer, by its distance from the first.
     Word(usize, Column),
+}
+
+impl Part {
+    /// Are there very many values?
+    fn is_lexical(self) -> bool {
+        let (Part::Word(_, column) | Part::OfSpan(Attribute::Token(column, _))) = self else { return false };
+        !matches!(column, Column::Tag | Column::Xpos)
+    }
 }
 
 impl SeparateKeys {
@@ -54,7 +100,8 @@ impl SeparateKeys {
             buffer: PlaceKeys::default(),
         };
         for (number, atoms) in set.templates.iter().enumerate() {
-            let mut template = Template { seed: number as u64, label_factor: 0, parts: Vec::new() };
+            let mut template =
+                Template { seed: number as u64, label_factor: 0, is_common: false, parts: Vec::new() };
             let mut place = None;
             for (atom, &factor) in atoms.iter().zip(&FACTORS) {
                 let Atom::Node(path, attribute) = atom else { return None };
@@ -78,6 +125,8 @@ impl SeparateKeys {
                     (_, of_span) => template.parts.push((Part::OfSpan(of_span), factor)),
                 }
             }
+            let has_tags_only = template.parts.iter().all(|part| !part.0.is_lexical());
+            template.is_common = template.parts.len() <= 1 || has_tags_only;
             match place? {
                 Place::Deque(0) => keys.top.templates.push(template),
                 Place::Stack(0) => keys.below.templates.push(template),
@@ -117,22 +166,13 @@ impl PlaceKeys {
         self.sums.extend(self.templates.iter().map(sum));
     }
 
-    /// The number of templates.
-    pub fn len(&self) -> usize {
-        self.templates.len()
-    }
-
-    /// Are there none?
-    pub fn is_empty(&self) -> bool {
-        self.templates.is_empty()
-    }
-
-    /// The keys that count for what was looked at last, with this label (see [`label_of`]; 0 for the buffer).
+    /// What each template saw of what was looked at last, and whether other spans are likely to look the same to it: two
+    /// words, or a word and a length, are rarely seen together again.
     #[inline(always)]
-    pub fn keys(&self, label: u32) -> impl Iterator<Item = u64> {
-        self.templates.iter().zip(&self.sums).filter_map(move |(template, &sum)| {
-            let sum = sum.wrapping_add(u64::from(label).wrapping_mul(template.label_factor));
-            (sum != template.seed).then(|| key(template.seed, sum))
+    pub fn contexts(&self) -> impl Iterator<Item = (Context, bool)> {
+        self.templates.iter().zip(&self.sums).map(|(template, &sum)| {
+            let &Template { seed, label_factor, .. } = template;
+            (Context { seed, sum, label_factor }, template.is_common)
         })
     }
 }

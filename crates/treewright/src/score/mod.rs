@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use crate::config::TrainConfig;
 use crate::error::{Code, Error, Result};
+pub use crate::features::Role;
 use crate::features::{Horizon, Vocabulary};
 use crate::forest::{Forest, Kind, View};
 use crate::ids::{ActionId, LabelId};
@@ -123,31 +124,23 @@ pub trait Scorer: Send {
     }
 }
 
-/// Where an item stands, for scores that are sums over places.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// On top of the stack.
-    Top,
-    /// Right below the top.
-    Below,
-}
-
 /// A scorer whose scores are sums of what the two topmost items of the stack and the words of the buffer each add, where all
 /// that counts of an item is its label and its words. All numbers are whole, so sums do not depend on their order.
 pub trait ItemScorer {
-    /// What each action gains from an item over `span` with each of these labels (none: a bare word), one row per label, all
-    /// of the same length, which may be more than the number of actions.
-    fn of_span(
+    /// What each action gains from items in a role, over each of these spans with each of these labels (none: a bare word).
+    /// There is a row for each, all of the same length, which is at least the number of actions; the labels of the first span
+    /// come first. To ask for many spans at once takes less time. False if a number is too large, or `i16::MIN`.
+    fn of_spans(
         &mut self,
         slot: SlotId,
         role: Role,
-        span: Range<usize>,
+        spans: &[Range<usize>],
         labels: &[Option<(Kind, LabelId)>],
-        rows: &mut [i32],
-    );
+        rows: &mut [i16],
+    ) -> bool;
 
-    /// What each action gains from a buffer that begins at word `next`.
-    fn of_buffer(&mut self, slot: SlotId, next: usize, row: &mut [i32]);
+    /// What each action gains from a buffer that begins at word `next`. False if a number is too large.
+    fn of_buffer(&mut self, slot: SlotId, next: usize, row: &mut [i16]) -> bool;
 }
 
 /// Whether a learner is learning.

@@ -9,6 +9,7 @@
 
 pub(crate) mod kernel;
 pub(crate) mod layout;
+pub(crate) mod single;
 
 use std::sync::Arc;
 

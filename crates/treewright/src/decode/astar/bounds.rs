@@ -3,15 +3,14 @@
 //! best that could be in their place.
 //!
 //! What is forgotten is what lies below an item: this is the *less constituent* heuristic of paper 001, section 4.3. The two
-//! items of a reduction are both known, so its score is what it is. A shift is scored on top of an item that is known, but
-//! the item below that one, M, is not. What M adds to plain shifts (SHIFT without a unary) is treated in two ways:
+//! items of a reduction are both known, so its score is what it is. A shift is scored on top of an item that is known, but of
+//! the item below that one, M, not all is:
 //!
-//! - M is known later, when it is reduced with the item above it, L. Until then as many shifts have happened right above M as
-//!   L has left children on its left edge. If this number, the *depth* of L, is part of what is known of L, then what M adds
-//!   to these shifts is added at the reduction, exactly.
-//! - Depths are counted up to a limit. Beyond it, each shift gets the most that any item can add there.
-//!
-//! With the limit 0 bounds are cheap and loose; each further depth makes them tighter.
+//! - The items that end at a place are sorted into *groups*, and an item knows the group of what lies below it. With
+//!   a single group nothing of M is known; with more of them, more is.
+//! - The first shift above M is the one after the first word of the item above it, L, if L has more than one word. What M adds
+//!   to plain shifts (SHIFT without a unary) is therefore added when M and L are reduced, when M is known; only what it adds to
+//!   other shifts more than to these is the most of its group. All other shifts above M get the most of its group.
 //!
 //! The shift that begins an item is scored when the item to its left is known, so an item must remember it. It remembers the
 //! *class* of the shift: the likeliest shifts at a word are a class each, and all others are one. What a shift can score less
@@ -20,145 +19,229 @@
 //! Since scores are sums, the best pair of items for an action is the best left one with the best right one. So a span
 //! takes time for its nodes and for its splits, but none for their pairs.
 
-use super::rows::{Table, add, max_of_sums, raise, raise_by_sum};
+mod trace;
+
+use std::ops::Range;
+use std::time::Instant;
+
+use super::rows::{NO_ROW, Table, add, max_of_sums, raise, raise_by_sum};
 use super::space::{Grammar, NEVER, Space};
 
-/// What to make bounds of, and how tight.
+/// How tight bounds are.
 #[derive(Clone, Copy)]
 pub(super) struct Settings<'a> {
-    /// Depths are counted up to this.
-    pub(super) max_depth: usize,
+    /// The most groups of items that end at a place.
+    pub(super) max_groups: usize,
+    /// The most classes of shifts at a place.
+    pub(super) max_classes: usize,
     /// What is built over a span counts as the best of all its symbols.
     pub(super) merges_labels: bool,
-    /// For each place, the shifts that are a class of their own.
+    /// For each place its shifts, the likeliest first.
     pub(super) likeliest: &'a [Vec<usize>],
+    /// Trees with a lower score are of no interest.
+    pub(super) floor: i32,
+    /// When to give up.
+    pub(super) deadline: Option<Instant>,
 }
 
-/// What is known of an item beside its node: the class of its first shift, and its depth. As one number: see
-/// [`Bounds::state`].
+/// What is known of an item beside its node: the group of what lies below it, and the class of its first shift. As one
+/// number: see [`Bounds::state`].
 type State = usize;
+
+/// A row for every state of an item on the left and of the one to its right; if this has more than one word, another.
+#[derive(Clone, Debug, Default)]
+struct LeftRows {
+    of_words: Table,
+    of_longer: Table,
+}
+
+impl LeftRows {
+    fn reset(&mut self, n_rows: usize, n_columns: usize) {
+        self.of_words.reset(n_rows, n_columns);
+        self.of_longer.reset(n_rows, n_columns);
+    }
+
+    /// The rows for an item on the right with this many words.
+    #[inline(always)]
+    fn beside(&self, length: usize) -> &Table {
+        if length > 1 { &self.of_longer } else { &self.of_words }
+    }
+
+    #[inline(always)]
+    fn beside_mut(&mut self, length: usize) -> &mut Table {
+        if length > 1 { &mut self.of_longer } else { &mut self.of_words }
+    }
+}
 
 /// The bounds of all nodes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bounds {
-    n_depths: usize,
-    /// For each place the number of classes of shifts; 1 after the last word.
+    /// For each place the number of groups and of classes; 1 after the last word.
+    n_groups: Vec<usize>,
     n_classes: Vec<usize>,
+    /// For each node its group, among the nodes that end where it ends.
+    groups: Vec<usize>,
     /// For each place the class of each shift.
     classes: Vec<Vec<usize>>,
     /// For each place and shift, the most that it can score less than its class. (For the first word, its whole score.)
     bonus: Table,
-    /// For each place, the most that an item which ends there adds to a plain shift from below.
-    max_below: Vec<i32>,
-    /// For each place and shift, the most that such an item adds to it more than to a plain shift.
+    /// For each place where the rows of its groups begin.
+    group_starts: Vec<usize>,
+    /// For each group and shift, the most that an item in it adds from below.
+    max_below: Table,
+    /// The same, as far as it is more than what the item adds to a plain shift.
     more_below: Table,
-    /// For each node where its numbers begin: one for each of its states, and one for each class of shifts after it.
+    /// For each node where its numbers begin: one for each of its states, and one for each group below it and class of shifts
+    /// after it.
     node_starts: Vec<u32>,
     shift_starts: Vec<u32>,
     inside: Vec<i32>,
     outside: Vec<i32>,
-    /// What the shifts of a class score after a node, but for what the item below adds to a plain shift.
     shifts: Vec<i32>,
-    /// For each cell where its rows begin.
+    /// For each cell where its numbers of rows begin, and these: one for its state and that of the item to its right, or for
+    /// its state alone. There are rows only where there is something in them.
     left_starts: Vec<u32>,
     right_starts: Vec<u32>,
-    /// For each cell, its state and that of the item to its right: the best of its nodes, with what it adds to each reduction.
-    as_left: Table,
-    /// For each cell and state.
+    left_rows: Vec<u32>,
+    right_rows: Vec<u32>,
+    /// The best of the nodes of a cell, with what it adds to each reduction.
+    as_left: LeftRows,
     as_right: Table,
     /// The same for what is around a cell.
-    around_left: Table,
+    around_left: LeftRows,
     around_right: Table,
     /// A row for each state of one cell.
     rows: Table,
+    /// The rows of one cell that are worth looking at: the state, and that of the item to its right if the row is for an
+    /// item on the left.
+    wanted_rows: Vec<(State, Option<State>)>,
+    /// For each node the highest score of a tree with it, if that is not below the floor.
+    pub(super) totals: Vec<i32>,
 }
 
 impl Bounds {
-    /// The highest score of a tree with this node.
+    /// The highest score of all that is not under an item: its first shift, and all that is done after it was built. The item
+    /// is a node with this shift at its beginning, above another node.
     #[inline]
-    pub(super) fn total(&self, node: usize) -> i32 {
-        let range = self.node_starts[node] as usize..self.node_starts[node + 1] as usize;
-        let sums = self.inside[range.clone()].iter().zip(&self.outside[range]);
-        sums.map(|(inside, outside)| inside + outside).max().unwrap_or(NEVER)
-    }
-
-    /// The highest score of all that is not under an item: its first shift, and all that is done after it was built. What
-    /// lies below is known here: `from_below` is what it adds to a plain shift. A tree in which the depth of the item is d has
-    /// this d times, whatever d is.
-    #[inline]
-    pub(super) fn outside(&self, node: usize, left: usize, shift: usize, from_below: Option<i32>) -> i32 {
-        let start = self.node_starts[node] as usize + self.state(self.classes[left][shift], 0);
-        let outside = &self.outside[start..start + self.n_depths];
-        let best = match from_below {
-            Some(from_below) => {
-                outside.iter().enumerate().map(|(depth, outside)| outside - depth as i32 * from_below).min()
-            }
-            None => outside.first().copied(),
+    pub(super) fn outside(
+        &self,
+        grammar: &Grammar,
+        space: &Space,
+        node: usize,
+        shift: usize,
+        below: Option<usize>,
+    ) -> i32 {
+        let (left, right) = (usize::from(space.nodes[node].left), usize::from(space.nodes[node].right));
+        let state = self.state(left, below.map_or(0, |below| self.groups[below]), self.classes[left][shift]);
+        // What is below adds to the first shift above it, which is no longer to come.
+        let gone = match below {
+            Some(below) if right - left > 1 => i32::from(space.below(below)[grammar.plain_shift()]),
+            _ => 0,
         };
-        best.unwrap_or(NEVER) + self.bonus.row(left)[shift]
+        self.outside[self.node_starts[node] as usize + state] + self.bonus.row(left)[shift] - gone
     }
 
     #[inline(always)]
-    fn state(&self, class: usize, depth: usize) -> State {
-        class * self.n_depths + depth
+    fn state(&self, place: usize, group: usize, class: usize) -> State {
+        group * self.n_classes[place] + class
     }
 
     /// The number of states of items that begin at a place.
     #[inline(always)]
     fn n_states(&self, place: usize) -> usize {
-        self.n_classes[place] * self.n_depths
+        self.n_groups[place] * self.n_classes[place]
     }
 
-    /// The state of an item whose left child has this one.
+    /// Where the number of a row is: of a cell with this state, left of an item with that one, which begins at `middle`.
     #[inline(always)]
-    fn deeper(&self, state: State) -> State {
-        if (state + 1).is_multiple_of(self.n_depths) { state } else { state + 1 }
+    fn left_row(&self, cell: usize, middle: usize, state: State, right_state: State) -> usize {
+        self.left_starts[cell] as usize + state * self.n_states(middle) + right_state
     }
 
-    /// Where the rows of a cell as a left item begin: for its state, all states of the right item.
+    /// Where the number of a row is: of a cell with this state, as a right item.
     #[inline(always)]
-    fn left_row(&self, cell: usize, middle: usize, state: State) -> usize {
-        self.left_starts[cell] as usize + state * self.n_states(middle)
+    fn right_row(&self, cell: usize, state: State) -> usize {
+        self.right_starts[cell] as usize + state
     }
 
-    /// Makes bounds for the nodes of a space.
+    /// Makes bounds for the nodes of a space. False if it took too long.
     #[inline(always)]
-    pub(super) fn fill(&mut self, grammar: &Grammar, space: &Space, settings: Settings<'_>) {
-        self.n_depths = settings.max_depth + 1;
-        self.sort_shifts(grammar, space, settings.likeliest);
+    pub(super) fn fill(&mut self, grammar: &Grammar, space: &Space, settings: Settings<'_>) -> bool {
+        self.sort_shifts(grammar, space, settings);
+        self.sort_nodes(grammar, space, settings.max_groups);
         self.make_room(grammar, space);
         self.score_shifts(grammar, space);
-        self.score_inside(grammar, space, settings.merges_labels);
-        self.score_outside(grammar, space, settings.merges_labels);
+        self.score_inside(grammar, space, settings) && self.score_outside(grammar, space, settings)
     }
 
     /// Tells the classes of shifts.
-    fn sort_shifts(&mut self, grammar: &Grammar, space: &Space, likeliest: &[Vec<usize>]) {
+    fn sort_shifts(&mut self, grammar: &Grammar, space: &Space, settings: Settings<'_>) {
         self.n_classes.clear();
         self.classes.clear();
-        for (place, likeliest) in likeliest.iter().enumerate() {
+        for (place, likeliest) in settings.likeliest.iter().enumerate() {
+            let mut shifts: Vec<usize> = space.shifts(grammar, place).collect();
+            let rank =
+                |shift: &usize| likeliest.iter().position(|other| other == shift).unwrap_or(usize::MAX);
+            shifts.sort_by_key(rank);
             let mut classes = vec![usize::MAX; grammar.n_columns];
-            let shifts = space.over(place, place + 1).map(|leaf| grammar.shift(space.nodes[leaf].symbol));
-            let (own, others): (Vec<usize>, Vec<usize>) = shifts.partition(|shift| likeliest.contains(shift));
-            own.iter().enumerate().for_each(|(class, &shift)| classes[shift] = class);
-            others.iter().for_each(|&shift| classes[shift] = own.len());
-            self.n_classes.push((own.len() + usize::from(!others.is_empty())).max(1));
+            for (rank, &shift) in shifts.iter().enumerate() {
+                classes[shift] = rank.min(settings.max_classes - 1);
+            }
+            self.n_classes.push(shifts.len().clamp(1, settings.max_classes));
             self.classes.push(classes);
         }
         // Nothing is shifted after the last word.
         self.n_classes.push(1);
     }
 
+    /// Tells the groups of nodes: those that end at a place, by what they add to plain shifts from below. The range of these
+    /// numbers is cut in halves, the longest first.
+    fn sort_nodes(&mut self, grammar: &Grammar, space: &Space, max_groups: usize) {
+        let (n, plain) = (space.n, grammar.plain_shift());
+        self.groups.clear();
+        self.groups.resize(space.nodes.len(), 0);
+        self.n_groups.clear();
+        self.n_groups.resize(n + 1, 1);
+        if max_groups == 1 {
+            return;
+        }
+        let mut by_end: Vec<Vec<(i16, usize)>> = vec![Vec::new(); n];
+        for (node, span) in space.nodes.iter().enumerate().filter(|(_, span)| usize::from(span.right) < n) {
+            by_end[usize::from(span.right)].push((space.below(node)[plain], node));
+        }
+        for (place, nodes) in by_end.iter_mut().enumerate().filter(|(_, nodes)| !nodes.is_empty()) {
+            nodes.sort_unstable();
+            let range = |part: &[(i16, usize)]| i32::from(part[part.len() - 1].0) - i32::from(part[0].0);
+            let mut parts: Vec<&[(i16, usize)]> = vec![nodes];
+            while parts.len() < max_groups {
+                let longest = (0..parts.len()).max_by_key(|&part| range(parts[part])).unwrap_or(0);
+                if range(parts[longest]) == 0 {
+                    break;
+                }
+                let part = parts.swap_remove(longest);
+                let middle = i32::from(part[0].0) + (range(part) + 1) / 2;
+                let (low, high) =
+                    part.split_at(part.partition_point(|&(value, _)| i32::from(value) < middle));
+                parts.extend([low, high]);
+            }
+            for (group, part) in parts.iter().enumerate() {
+                part.iter().for_each(|&(_, node)| self.groups[node] = group);
+            }
+            self.n_groups[place] = parts.len();
+        }
+    }
+
     fn make_room(&mut self, grammar: &Grammar, space: &Space) {
-        let columns = grammar.n_columns;
+        let (n, columns) = (space.n, grammar.n_columns);
         let (mut n_numbers, mut n_shifts) = (0, 0);
         self.node_starts.clear();
         self.shift_starts.clear();
         for node in &space.nodes {
+            let (left, right) = (usize::from(node.left), usize::from(node.right));
             self.node_starts.push(n_numbers as u32);
             self.shift_starts.push(n_shifts as u32);
-            n_numbers += self.n_states(usize::from(node.left));
-            n_shifts += self.n_classes[usize::from(node.right)];
+            n_numbers += self.n_states(left);
+            n_shifts += self.n_groups[left] * self.n_classes[right];
         }
         self.node_starts.push(n_numbers as u32);
         for numbers in [&mut self.inside, &mut self.outside] {
@@ -167,241 +250,372 @@ impl Bounds {
         }
         self.shifts.clear();
         self.shifts.resize(n_shifts, NEVER);
+        self.totals.clear();
+        self.totals.resize(space.nodes.len(), NEVER);
         let (mut n_left, mut n_right) = (0, 0);
         self.left_starts.clear();
         self.right_starts.clear();
-        for (left, right) in
-            (0..space.n).flat_map(|left| (left + 1..=space.n).map(move |right| (left, right)))
-        {
+        for (left, right) in (0..n).flat_map(|left| (left + 1..=n).map(move |right| (left, right))) {
             self.left_starts.push(n_left as u32);
             self.right_starts.push(n_right as u32);
-            // A cell without nodes has no rows.
             if !space.over(left, right).is_empty() {
-                n_left += if right < space.n { self.n_states(left) * self.n_states(right) } else { 0 };
-                n_right += self.n_states(left);
+                n_left += if right < n { self.n_states(left) * self.n_states(right) } else { 0 };
+                n_right += if left > 0 { self.n_states(left) } else { 0 };
             }
         }
-        self.as_left.reset(n_left, columns);
-        self.around_left.reset(n_left, columns);
-        self.as_right.reset(n_right, columns);
-        self.around_right.reset(n_right, columns);
-        let most = (0..space.n).map(|place| self.n_states(place)).max().unwrap_or(1);
+        for (numbers, n_rows) in [(&mut self.left_rows, n_left), (&mut self.right_rows, n_right)] {
+            numbers.clear();
+            numbers.resize(n_rows, NO_ROW);
+        }
+        self.as_left.reset(0, columns);
+        self.as_right.reset(0, columns);
+        let most = (0..n).map(|place| self.n_states(place)).max().unwrap_or(1);
         self.rows.reset(most, columns);
     }
 
+    /// Scores the shifts after each node, as far as they are known.
     #[inline(always)]
     fn score_shifts(&mut self, grammar: &Grammar, space: &Space) {
-        let (n, columns, plain) = (space.n, grammar.n_columns, grammar.plain_shift());
-        self.max_below.clear();
-        self.max_below.resize(n + 1, NEVER);
-        self.more_below.reset(n + 1, columns);
-        self.bonus.reset(n + 1, columns);
+        let (n, plain) = (space.n, grammar.plain_shift());
+        // Shifts come first among the actions, so rows can be shorter here.
+        let columns = grammar.n_shift_columns;
+        self.group_starts.clear();
+        let mut n_groups = 0;
+        for place in 0..=n {
+            self.group_starts.push(n_groups);
+            n_groups += self.n_groups[place];
+        }
+        self.max_below.reset(n_groups, columns);
+        self.more_below.reset(n_groups, columns);
+        self.bonus.reset(n, columns);
         // Nothing is below what begins the sentence, and the first shift has no item on top either.
-        self.max_below[0] = 0;
+        self.max_below.row_mut(0).fill(0);
         self.more_below.row_mut(0).fill(0);
-        self.bonus.row_mut(0).copy_from_slice(space.buffer(0));
+        for (bonus, &score) in self.bonus.row_mut(0).iter_mut().zip(space.buffer(0)) {
+            *bonus = i32::from(score);
+        }
+        for (node, span) in space.nodes.iter().enumerate().filter(|(_, span)| usize::from(span.right) < n) {
+            let group = self.group_starts[usize::from(span.right)] + self.groups[node];
+            let below = &space.below(node)[..columns];
+            raise(self.max_below.row_mut(group), below, 0);
+            raise(self.more_below.row_mut(group), below, -i32::from(below[plain]));
+        }
         for place in 1..n {
-            let buffer = space.buffer(place);
-            for left in 0..place {
-                for node in space.over(left, place) {
-                    let below = space.below(node);
-                    self.max_below[place] = self.max_below[place].max(below[plain]);
-                    raise(self.more_below.row_mut(place), below, -below[plain]);
-                    let (top, more) = (space.top(node), self.more_below.row(left));
-                    let start = self.shift_starts[node] as usize;
-                    let best = &mut self.shifts[start..start + self.n_classes[place]];
-                    let leaves = space.over(place, place + 1);
-                    let shifts = leaves.map(|leaf| grammar.shift(space.nodes[leaf].symbol));
-                    for shift in shifts.clone() {
-                        let class = self.classes[place][shift];
-                        best[class] = best[class].max(top[shift] + more[shift] + buffer[shift]);
+            let shifts: Vec<usize> = space.shifts(grammar, place).collect();
+            let (buffer, classes) = (space.buffer(place), &self.classes[place]);
+            let n_classes = self.n_classes[place];
+            for (left, node) in
+                (0..place).flat_map(|left| space.over(left, place).map(move |node| (left, node)))
+            {
+                // The first shift above what is below is the one after a word.
+                let from_below = if place - left == 1 { &self.more_below } else { &self.max_below };
+                let top = space.top(node);
+                for group in 0..self.n_groups[left] {
+                    let from_below = from_below.row(self.group_starts[left] + group);
+                    let score =
+                        |shift: usize| i32::from(top[shift]) + i32::from(buffer[shift]) + from_below[shift];
+                    let start = self.shift_starts[node] as usize + group * n_classes;
+                    let best = &mut self.shifts[start..start + n_classes];
+                    for &shift in &shifts {
+                        best[classes[shift]] = best[classes[shift]].max(score(shift));
                     }
                     let bonus = self.bonus.row_mut(place);
-                    for shift in shifts {
-                        let score = top[shift] + more[shift] + buffer[shift];
-                        bonus[shift] = bonus[shift].max(score - best[self.classes[place][shift]]);
+                    for &shift in &shifts {
+                        bonus[shift] = bonus[shift].max(score(shift) - best[classes[shift]]);
                     }
                 }
             }
         }
     }
 
-    /// What a left item has beside its inside: the shift after it, with what is below where that is not counted.
+    /// What a node on the left has beside its inside: the shift after it, and what it adds to the first shift above itself.
     #[inline(always)]
-    fn shift_after(&self, node: usize, left: usize, state: State, class: usize) -> i32 {
-        let is_counted = !(state + 1).is_multiple_of(self.n_depths);
-        let uncounted = if is_counted { 0 } else { self.max_below[left] };
-        self.shifts[self.shift_starts[node] as usize + class] + uncounted
+    fn after_left(&self, node: usize, group: usize, class: usize, n_classes: usize, first_shift: i32) -> i32 {
+        self.shifts[self.shift_starts[node] as usize + group * n_classes + class] + first_shift
     }
 
     #[inline(always)]
-    fn score_inside(&mut self, grammar: &Grammar, space: &Space, merges_labels: bool) {
-        let (n, n_depths, plain) = (space.n, self.n_depths, grammar.plain_shift());
-        for (left, right) in spans_by_length(n) {
-            let nodes = space.over(left, right);
-            if nodes.is_empty() {
-                continue;
+    fn score_inside(&mut self, grammar: &Grammar, space: &Space, settings: Settings<'_>) -> bool {
+        for length in 1..=space.n {
+            if settings.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+                return false;
             }
-            let n_states = self.n_states(left);
-            if right - left == 1 {
-                for node in nodes.clone() {
-                    let shift = grammar.shift(space.nodes[node].symbol);
-                    let state = self.state(self.classes[left][shift], 0);
-                    self.inside[self.node_starts[node] as usize + state] = self.bonus.row(left)[shift];
-                }
-            } else {
-                self.rows.clear();
-                for middle in left + 1..right {
-                    if space.over(left, middle).is_empty() || space.over(middle, right).is_empty() {
-                        continue;
-                    }
-                    let (one, other) = (space.cell(left, middle), space.cell(middle, right));
-                    let first_right = self.right_starts[other] as usize;
-                    for state in 0..n_states {
-                        // An item over few words is not deep.
-                        if state % n_depths >= middle - left {
-                            continue;
-                        }
-                        let above = self.deeper(state);
-                        let first_left = self.left_row(one, middle, state);
-                        let row = self.rows.row_mut(above);
-                        for right_state in 0..self.n_classes[middle] * n_depths {
-                            if right_state % n_depths < right - middle {
-                                let as_right = self.as_right.row(first_right + right_state);
-                                raise_by_sum(row, self.as_left.row(first_left + right_state), as_right);
-                            }
-                        }
-                    }
-                }
-                for state in 0..n_states {
-                    let row = self.rows.row_mut(state);
-                    add(row, space.buffer(right));
-                    for node in nodes.clone() {
-                        let actions = grammar.reductions(space.nodes[node].symbol).iter();
-                        let best = actions.map(|&action| row[usize::from(action)]).max();
-                        self.inside[self.node_starts[node] as usize + state] = best.unwrap_or(NEVER);
-                    }
-                }
-            }
-            if merges_labels {
-                merge(&mut self.inside, &self.node_starts, nodes.clone());
-            }
-            let cell = space.cell(left, right);
-            // One row after the other, so that it stays near while the nodes come and go.
-            for state in 0..n_states {
-                let row = self.as_right.row_mut(self.right_starts[cell] as usize + state);
-                for node in nodes.clone() {
-                    let inside = self.inside[self.node_starts[node] as usize + state];
-                    if inside > NEVER / 2 {
-                        raise(row, space.top(node), inside);
-                    }
-                }
-                if right == n {
+            for left in 0..=space.n - length {
+                let nodes = space.over(left, left + length);
+                if nodes.is_empty() {
                     continue;
                 }
-                let first = self.left_row(cell, right, state);
-                // Depths that no item to the right can have are needed, too: see [`Bounds::outside`].
-                for (class, depth) in pairs(self.n_classes[right], n_depths) {
-                    let row = first + class * n_depths + depth;
-                    for node in nodes.clone() {
-                        let inside = self.inside[self.node_starts[node] as usize + state];
-                        if inside > NEVER / 2 {
-                            let below = space.below(node);
-                            let shifts =
-                                self.shift_after(node, left, state, class) + depth as i32 * below[plain];
-                            raise(self.as_left.row_mut(row), below, inside + shifts);
-                        }
+                if length == 1 {
+                    self.score_words(grammar, space, left, nodes.clone());
+                } else {
+                    self.score_span(grammar, space, (left, left + length), nodes.clone());
+                }
+                if settings.merges_labels {
+                    merge(&mut self.inside, &self.node_starts, nodes.clone());
+                }
+                self.raise_rows(grammar, space, (left, left + length), nodes);
+            }
+        }
+        true
+    }
+
+    /// The insides of the nodes over a word.
+    fn score_words(&mut self, grammar: &Grammar, space: &Space, left: usize, nodes: Range<usize>) {
+        for node in nodes {
+            let shift = grammar.shift(space.nodes[node].symbol);
+            for group in 0..self.n_groups[left] {
+                let state = self.state(left, group, self.classes[left][shift]);
+                self.inside[self.node_starts[node] as usize + state] = self.bonus.row(left)[shift];
+            }
+        }
+    }
+
+    /// The insides of the nodes over a longer span.
+    #[inline(always)]
+    fn score_span(
+        &mut self,
+        grammar: &Grammar,
+        space: &Space,
+        (left, right): (usize, usize),
+        nodes: Range<usize>,
+    ) {
+        let n_states = self.n_states(left);
+        (0..n_states).for_each(|state| self.rows.row_mut(state).fill(NEVER));
+        for middle in left + 1..right {
+            let (one, other) = (space.cell(left, middle), space.cell(middle, right));
+            if space.over(left, middle).is_empty() || space.over(middle, right).is_empty() {
+                continue;
+            }
+            let lefts = self.as_left.beside(right - middle);
+            for state in 0..n_states {
+                let row = self.rows.row_mut(state);
+                for right_state in 0..self.n_groups[middle] * self.n_classes[middle] {
+                    let at = self.left_starts[one] as usize
+                        + state * self.n_groups[middle] * self.n_classes[middle]
+                        + right_state;
+                    let pair = self.left_rows[at];
+                    let single = self.right_rows[self.right_starts[other] as usize + right_state];
+                    if pair != NO_ROW && single != NO_ROW {
+                        raise_by_sum(row, lefts.row(pair as usize), self.as_right.row(single as usize));
                     }
+                }
+            }
+        }
+        for state in 0..n_states {
+            let row = self.rows.row_mut(state);
+            add(row, space.buffer(right));
+            for node in nodes.clone() {
+                let actions = grammar.reductions(space.nodes[node].symbol).iter();
+                let best = actions.map(|&action| row[usize::from(action)]).max();
+                self.inside[self.node_starts[node] as usize + state] = best.unwrap_or(NEVER).max(NEVER);
+            }
+        }
+    }
+
+    /// Makes the rows of a cell.
+    #[inline(always)]
+    fn raise_rows(
+        &mut self,
+        grammar: &Grammar,
+        space: &Space,
+        (left, right): (usize, usize),
+        nodes: Range<usize>,
+    ) {
+        let (cell, plain) = (space.cell(left, right), grammar.plain_shift());
+        for state in 0..self.n_states(left) {
+            for node in nodes.clone() {
+                let inside = self.inside[self.node_starts[node] as usize + state];
+                if inside <= NEVER / 2 {
+                    continue;
+                }
+                if left > 0 {
+                    let at = self.right_row(cell, state);
+                    raise(self.as_right.row_or_new(&mut self.right_rows[at]), space.top(node), inside);
+                }
+                if right == space.n {
+                    continue;
+                }
+                let below = space.below(node);
+                let n_classes = self.n_classes[right];
+                for class in 0..n_classes {
+                    let right_state = self.state(right, self.groups[node], class);
+                    let at = self.left_row(cell, right, state, right_state);
+                    let inside =
+                        inside + self.after_left(node, state / self.n_classes[left], class, n_classes, 0);
+                    let row = &mut self.left_rows[at];
+                    // Both tables have the same rows.
+                    let mut same = *row;
+                    raise(self.as_left.of_words.row_or_new(&mut same), below, inside);
+                    let inside = inside + i32::from(below[plain]);
+                    raise(self.as_left.of_longer.row_or_new(row), below, inside);
                 }
             }
         }
     }
 
     #[inline(always)]
-    fn score_outside(&mut self, grammar: &Grammar, space: &Space, merges_labels: bool) {
-        let (n, n_depths, plain) = (space.n, self.n_depths, grammar.plain_shift());
-        for (left, right) in spans_by_length(n).rev() {
-            let (cell, nodes) = (space.cell(left, right), space.over(left, right));
-            if nodes.is_empty() {
-                continue;
+    fn score_outside(&mut self, grammar: &Grammar, space: &Space, settings: Settings<'_>) -> bool {
+        let columns = grammar.n_columns;
+        self.around_left.reset(self.as_left.of_words.n_rows(), columns);
+        self.around_right.reset(self.as_right.n_rows(), columns);
+        for length in (1..=space.n).rev() {
+            if settings.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+                return false;
             }
-            let n_states = self.n_states(left);
-            for state in 0..n_states {
-                for node in nodes.clone() {
-                    let outside = if right - left == n {
-                        space.top(node)[grammar.finish] + space.buffer(n)[grammar.finish]
-                    } else if left > 0 {
-                        let around = self.around_right.row(self.right_starts[cell] as usize + state);
-                        max_of_sums(around, space.top(node))
-                    } else {
-                        NEVER
-                    };
-                    self.outside[self.node_starts[node] as usize + state] = outside;
-                }
-                if right == n {
+            for left in 0..=space.n - length {
+                let (right, nodes) = (left + length, space.over(left, left + length));
+                if nodes.is_empty() {
                     continue;
                 }
-                let first = self.left_row(cell, right, state);
-                for (class, depth) in pairs(self.n_classes[right], n_depths) {
-                    let around = self.around_left.row(first + class * n_depths + depth);
+                if length == space.n {
                     for node in nodes.clone() {
-                        let below = space.below(node);
-                        let shifts = self.shift_after(node, left, state, class) + depth as i32 * below[plain];
-                        let outside = &mut self.outside[self.node_starts[node] as usize + state];
-                        *outside = (*outside).max(max_of_sums(around, below) + shifts);
+                        let numbers = self.node_starts[node] as usize..self.node_starts[node + 1] as usize;
+                        self.outside[numbers].fill(space.finish(grammar, node));
                     }
+                } else {
+                    self.score_around(grammar, space, (left, right), nodes.clone(), settings.floor);
+                }
+                if settings.merges_labels {
+                    merge(&mut self.outside, &self.node_starts, nodes.clone());
+                }
+                self.total_up(nodes.clone(), settings.floor);
+                if length > 1 {
+                    self.raise_around(grammar, space, (left, right), nodes);
                 }
             }
-            if merges_labels {
-                merge(&mut self.outside, &self.node_starts, nodes.clone());
+        }
+        true
+    }
+
+    /// The outsides of the nodes of a cell.
+    #[inline(always)]
+    fn score_around(
+        &mut self,
+        grammar: &Grammar,
+        space: &Space,
+        (left, right): (usize, usize),
+        nodes: Range<usize>,
+        floor: i32,
+    ) {
+        let (cell, plain) = (space.cell(left, right), grammar.plain_shift());
+        // Rows with which no node reaches the floor need not be looked at node by node.
+        let mut wanted = std::mem::take(&mut self.wanted_rows);
+        wanted.clear();
+        for state in 0..self.n_states(left) {
+            if left > 0 {
+                let row = self.right_rows[self.right_row(cell, state)] as usize;
+                if row != NO_ROW as usize
+                    && max_of_sums(self.around_right.row(row), self.as_right.row(row)) >= floor
+                {
+                    wanted.push((state, None));
+                }
             }
-            if right - left == 1 {
+            for right_state in 0..if right < space.n { self.n_states(right) } else { 0 } {
+                let row = self.left_rows[self.left_row(cell, right, state, right_state)] as usize;
+                if row != NO_ROW as usize
+                    && [1, 2].into_iter().any(|length| {
+                        let around = self.around_left.beside(length).row(row);
+                        max_of_sums(around, self.as_left.beside(length).row(row)) >= floor
+                    })
+                {
+                    wanted.push((state, Some(right_state)));
+                }
+            }
+        }
+        for &(state, right_state) in &wanted {
+            let Some(right_state) = right_state else {
+                let row = self.right_rows[self.right_row(cell, state)] as usize;
+                for node in nodes.clone() {
+                    let best = max_of_sums(self.around_right.row(row), space.top(node));
+                    let outside = &mut self.outside[self.node_starts[node] as usize + state];
+                    *outside = (*outside).max(best);
+                }
                 continue;
+            };
+            let row = self.left_rows[self.left_row(cell, right, state, right_state)] as usize;
+            let n_classes = self.n_classes[right];
+            let (group, class) = (right_state / n_classes, right_state % n_classes);
+            for node in nodes.clone().filter(|&node| self.groups[node] == group) {
+                let below = space.below(node);
+                let by_word = max_of_sums(self.around_left.of_words.row(row), below);
+                let by_longer = max_of_sums(self.around_left.of_longer.row(row), below);
+                let best = by_word.max(by_longer + i32::from(below[plain]));
+                let after = self.after_left(node, state / self.n_classes[left], class, n_classes, best);
+                let outside = &mut self.outside[self.node_starts[node] as usize + state];
+                *outside = (*outside).max(after);
             }
-            self.rows.clear();
-            let buffer = space.buffer(right);
-            for node in nodes {
+        }
+        self.wanted_rows = wanted;
+    }
+
+    /// The totals of the nodes of a cell. What does not reach the floor is of no interest to anything below it.
+    fn total_up(&mut self, nodes: Range<usize>, floor: i32) {
+        for node in nodes {
+            for at in self.node_starts[node] as usize..self.node_starts[node + 1] as usize {
+                let total = self.inside[at] + self.outside[at];
+                if total < floor {
+                    self.outside[at] = NEVER;
+                } else {
+                    self.totals[node] = self.totals[node].max(total);
+                }
+            }
+        }
+    }
+
+    /// Raises what is around the two parts of each node of a cell.
+    #[inline(always)]
+    fn raise_around(
+        &mut self,
+        grammar: &Grammar,
+        space: &Space,
+        (left, right): (usize, usize),
+        nodes: Range<usize>,
+    ) {
+        let buffer = space.buffer(right);
+        for state in 0..self.n_states(left) {
+            let mut is_wanted = false;
+            let row = self.rows.row_mut(state);
+            row.fill(NEVER);
+            for node in nodes.clone() {
+                let outside = self.outside[self.node_starts[node] as usize + state];
+                if outside <= NEVER / 2 {
+                    continue;
+                }
+                is_wanted = true;
                 for &action in grammar.reductions(space.nodes[node].symbol) {
-                    let action = usize::from(action);
-                    for state in 0..n_states {
-                        let outside = self.outside[self.node_starts[node] as usize + state];
-                        self.rows.row_mut(state)[action] = outside + buffer[action];
-                    }
+                    row[usize::from(action)] = outside + i32::from(buffer[usize::from(action)]);
                 }
+            }
+            if !is_wanted {
+                continue;
             }
             for middle in left + 1..right {
+                let (one, other) = (space.cell(left, middle), space.cell(middle, right));
                 if space.over(left, middle).is_empty() || space.over(middle, right).is_empty() {
                     continue;
                 }
-                let (one, other) = (space.cell(left, middle), space.cell(middle, right));
-                let first_right = self.right_starts[other] as usize;
-                for state in 0..n_states {
-                    let row = self.rows.row(self.deeper(state));
-                    let first_left = self.left_row(one, middle, state);
-                    for right_state in 0..self.n_classes[middle] * n_depths {
-                        let (pair, single) = (first_left + right_state, first_right + right_state);
-                        raise_by_sum(self.around_left.row_mut(pair), row, self.as_right.row(single));
-                        raise_by_sum(self.around_right.row_mut(single), row, self.as_left.row(pair));
+                let (length, n_states) = (right - middle, self.n_groups[middle] * self.n_classes[middle]);
+                for right_state in 0..n_states {
+                    let pair =
+                        self.left_rows[self.left_starts[one] as usize + state * n_states + right_state];
+                    let single = self.right_rows[self.right_starts[other] as usize + right_state];
+                    if pair != NO_ROW && single != NO_ROW {
+                        let (pair, single) = (pair as usize, single as usize);
+                        let row = self.rows.row(state);
+                        let around = self.around_left.beside_mut(length).row_mut(pair);
+                        raise_by_sum(around, row, self.as_right.row(single));
+                        let around = self.around_right.row_mut(single);
+                        raise_by_sum(around, row, self.as_left.beside(length).row(pair));
                     }
                 }
             }
         }
     }
-}
-
-/// All pairs of numbers below two others.
-fn pairs(one: usize, other: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..one).flat_map(move |i| (0..other).map(move |k| (i, k)))
-}
-
-/// All spans, shorter ones first.
-fn spans_by_length(n: usize) -> impl DoubleEndedIterator<Item = (usize, usize)> {
-    (1..=n).flat_map(move |length| (0..=n - length).map(move |left| (left, left + length)))
 }
 
 /// Gives all nodes over a span the best of their numbers, state by state.
 #[inline(always)]
-fn merge(numbers: &mut [i32], starts: &[u32], nodes: std::ops::Range<usize>) {
+fn merge(numbers: &mut [i32], starts: &[u32], nodes: Range<usize>) {
     let n_states = (starts[nodes.start + 1] - starts[nodes.start]) as usize;
     for state in 0..n_states {
         let at = |node: usize| starts[node] as usize + state;

@@ -6,7 +6,7 @@
 //! ([`search`]) finds a better derivation, or that there is none.
 
 mod bounds;
-mod k_best;
+mod derivations;
 mod rows;
 mod search;
 mod space;
@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashSet;
 
-use super::{Beam, Decoder, Found, Guarantee, Input};
+use super::k_best::KBest;
+use super::{Beam, Decoder, Found, Guarantee, Input, replay};
 use crate::forest::Forest;
 use crate::ids::ActionId;
 use crate::score::Scorer;
@@ -24,8 +25,8 @@ use crate::system::TransitionSystem;
 use crate::weights::kernel;
 
 use bounds::Bounds;
-use k_best::KBest;
-use search::{Edge, Ending, Item, Limits, NONE, Outside, Problem, Search};
+use derivations::FoundItems;
+use search::{Edge, Ending, Limits, NONE, Outside, Problem, Search};
 use space::{Grammar, NEVER, Space};
 
 /// How exact search bounds the score of what is not built yet. With a tighter bound it looks at fewer items.
@@ -72,9 +73,13 @@ impl Default for ExactSettings {
 /// The scores of all nodes take at most this many bytes; longer sentences get the answer of the beam.
 const MAX_BYTES: usize = 1 << 30;
 /// Bounds are made anew as long as they leave at most this share of the nodes, in percent.
-const WORTH_IT: usize = 80;
-/// At most this many shifts of a word that answers of the beam have are classes of their own.
-const MAX_LIKELIEST: usize = 3;
+const WORTH_IT: usize = 70;
+/// So few nodes are searched without tighter bounds.
+const FEW_NODES: usize = 150;
+/// Trees are looked for among this many nodes at first, those with the highest bounds.
+const FIRST_NODES: usize = 2000;
+/// If there is none among them, among this many times as many.
+const MORE_NODES: usize = 4;
 
 /// Exact search with its memory.
 pub struct AStar<S: TransitionSystem> {
@@ -87,7 +92,8 @@ pub struct AStar<S: TransitionSystem> {
     n_items: u64,
 }
 
-/// An answer of the beam.
+/// A derivation.
+#[derive(Clone)]
 struct Answer {
     actions: Vec<ActionId>,
     score: i32,
@@ -125,42 +131,118 @@ impl<S: TransitionSystem> AStar<S> {
         }
     }
 
-    /// Takes nodes away that no derivation above the floor has, and makes the bounds to search with.
-    fn bound(&mut self, grammar: &Grammar, floor: i32, likeliest: &[Vec<usize>]) {
-        // Up to which depth, and with how many classes of shifts.
-        let stages: &[(usize, usize)] = match self.settings.heuristic {
+    /// How tight bounds are, from the first to the last: with how many groups of items, and classes of shifts.
+    fn stages(&self) -> &'static [(usize, usize)] {
+        match self.settings.heuristic {
             Heuristic::None => &[],
-            Heuristic::Projection => &[(0, 0)],
-            Heuristic::LessConstituent => &[(2, 1)],
-            Heuristic::Cascade => &[(2, 1), (4, 3)],
-        };
-        let merges_labels = self.settings.heuristic == Heuristic::Projection;
-        for &(max_depth, max_likeliest) in stages {
-            let likeliest: Vec<Vec<usize>> =
-                likeliest.iter().map(|shifts| shifts.iter().copied().take(max_likeliest).collect()).collect();
-            let settings = bounds::Settings { max_depth, merges_labels, likeliest: &likeliest };
-            loop {
-                let before = self.space.nodes.len();
-                self.fill_bounds(grammar, settings);
-                let bounds = &self.bounds;
-                let wanted: Vec<bool> = (0..before).map(|node| bounds.total(node) >= floor).collect();
-                self.space.retain(|node| wanted[node]);
-                let after = self.space.nodes.len();
-                if after == 0 {
-                    return;
-                }
-                if after * 100 > before * WORTH_IT {
-                    if after < before {
-                        self.fill_bounds(grammar, settings);
-                    }
-                    break;
-                }
-            }
+            Heuristic::Projection | Heuristic::LessConstituent => &[(1, 1)],
+            Heuristic::Cascade => &[(1, 1), (2, 2), (4, 4), (8, 8)],
         }
     }
 
-    fn fill_bounds(&mut self, grammar: &Grammar, settings: bounds::Settings<'_>) {
-        kernel::with_avx2(FillBounds { bounds: &mut self.bounds, grammar, space: &self.space, settings });
+    /// Makes bounds of a stage again and again, as long as they take many nodes away that no derivation above the floor has.
+    /// Where `best` is given, it is replaced by better derivations that come up, and the floor with it.
+    fn bound(
+        &mut self,
+        (grammar, likeliest): (&Grammar, &[Vec<usize>]),
+        (max_groups, max_classes): (usize, usize),
+        floor: &mut i32,
+        mut best: Option<&mut Answer>,
+        deadline: Option<Instant>,
+    ) -> Result<(), Late> {
+        let merges_labels = self.settings.heuristic == Heuristic::Projection;
+        loop {
+            let before = self.space.nodes.len();
+            if before == 0 {
+                return Ok(());
+            }
+            let settings = bounds::Settings {
+                max_groups,
+                max_classes,
+                merges_labels,
+                likeliest,
+                floor: *floor,
+                deadline,
+            };
+            let mut is_done = false;
+            let (bounds, space) = (&mut self.bounds, &self.space);
+            kernel::with_avx2(FillBounds { bounds, grammar, space, settings, is_done: &mut is_done });
+            if !is_done {
+                return Err(Late);
+            }
+            if let Some(best) = best.as_deref_mut().filter(|_| !merges_labels)
+                && let Some((actions, score)) = self.bounds.best_tree(grammar, &self.space)
+                && score > best.score
+            {
+                *best = Answer { actions, score };
+                *floor = (*floor).max(score + 1);
+            }
+            let totals = &self.bounds.totals;
+            let after = totals.iter().filter(|&&total| total >= *floor).count();
+            if after * 100 > before * WORTH_IT {
+                return Ok(());
+            }
+            self.space.retain(|node| totals[node] >= *floor);
+        }
+    }
+
+    /// The best derivation, if it is better than `best`, which else is what it was. `upper` becomes the best bound known.
+    fn improve(
+        &mut self,
+        grammar: &Grammar,
+        likeliest: &[Vec<usize>],
+        best: &mut Answer,
+        upper: &mut Option<i32>,
+    ) -> Result<(), Late> {
+        let deadline = self.settings.timeout.map(|timeout| Instant::now() + timeout);
+        let mut floor = best.score + 1;
+        let stages = self.stages();
+        if let Some(&first) = stages.first() {
+            self.bound((grammar, likeliest), first, &mut floor, Some(best), deadline)?;
+            *upper = self.bounds.totals.iter().copied().max();
+        }
+        let mut n_nodes = FIRST_NODES;
+        // Are the bounds those of other nodes?
+        let mut is_stale = false;
+        loop {
+            // Where many nodes are left, the best tree may be far above the floor: it is looked for among those with the highest
+            // bounds. If one is found there, it is better than everything with any of the others.
+            let others = (stages.len() > 1 && self.space.nodes.len() > n_nodes).then(|| {
+                let mut totals = self.bounds.totals.clone();
+                totals.sort_unstable_by(|one, other| other.cmp(one));
+                (totals[n_nodes], self.space.nodes.clone(), self.bounds.totals.clone())
+            });
+            let mut target = others.as_ref().map_or(floor, |others| others.0 + 1).max(floor);
+            if let Some((_, _, totals)) = &others {
+                self.space.retain(|node| totals[node] >= target);
+                is_stale = true;
+            }
+            for &stage in stages.iter().skip(1) {
+                if is_stale || self.space.nodes.len() > FEW_NODES {
+                    is_stale = false;
+                    self.bound((grammar, likeliest), stage, &mut target, Some(best), deadline)?;
+                }
+            }
+            match self.run(grammar, target, false, deadline) {
+                Ending::Stopped(bound) => {
+                    *upper = others.map_or(Some(bound), |_| *upper);
+                    return Err(Late);
+                }
+                Ending::Found(goal) => {
+                    *best = self.best(grammar, goal);
+                    return Ok(());
+                }
+                Ending::Nothing => {}
+            }
+            floor = floor.max(best.score + 1);
+            let Some((_, nodes, totals)) = others.filter(|_| floor < target) else { return Ok(()) };
+            *upper = Some(target - 1);
+            self.space.restore(nodes);
+            self.space.retain(|node| totals[node] >= floor);
+            self.bounds.totals = totals.into_iter().filter(|&total| total >= floor).collect();
+            is_stale = true;
+            n_nodes *= MORE_NODES;
+        }
     }
 
     /// The highest score that an action can have anywhere.
@@ -174,13 +256,12 @@ impl<S: TransitionSystem> AStar<S> {
             rows::raise(&mut below, space.below(node), 0);
         }
         (0..=space.n).for_each(|next| rows::raise(&mut buffer, space.buffer(next), 0));
-        rows::add(&mut top, &below);
-        rows::max_of_sums(&top, &buffer)
+        let sums = top.iter().zip(&below).zip(&buffer).map(|((top, below), buffer)| top + below + buffer);
+        sums.max().unwrap_or(0)
     }
 
-    /// Searches above a floor.
-    fn run(&mut self, grammar: &Grammar, floor: i32, wants_all: bool) -> Ending {
-        let deadline = self.settings.timeout.map(|timeout| Instant::now() + timeout);
+    /// Searches above a floor, with the bounds that were made last.
+    fn run(&mut self, grammar: &Grammar, floor: i32, wants_all: bool, deadline: Option<Instant>) -> Ending {
         let limits = Limits { max_items: self.settings.max_items, deadline };
         let space = &self.space;
         let outside: &dyn Outside = match self.settings.heuristic {
@@ -198,12 +279,13 @@ struct FillBounds<'a> {
     grammar: &'a Grammar,
     space: &'a Space,
     settings: bounds::Settings<'a>,
+    is_done: &'a mut bool,
 }
 
 impl kernel::Work for FillBounds<'_> {
     #[inline(always)]
     fn run<const AVX2: bool>(self) {
-        self.bounds.fill(self.grammar, self.space, self.settings);
+        *self.is_done = self.bounds.fill(self.grammar, self.space, self.settings);
     }
 }
 
@@ -229,8 +311,7 @@ struct BoundedOutside<'a> {
 
 impl Outside for BoundedOutside<'_> {
     fn outside(&self, node: usize, shift: usize, below: Option<usize>) -> i32 {
-        let from_below = below.map(|below| self.space.below(below)[self.grammar.plain_shift()]);
-        self.bounds.outside(node, usize::from(self.space.nodes[node].left), shift, from_below)
+        self.bounds.outside(self.grammar, self.space, node, shift, below)
     }
 }
 
@@ -242,13 +323,9 @@ impl<S: TransitionSystem> AStar<S> {
         let unaries = |token: &Token| if is_free { None } else { grammar.unaries.get(&token.tag).cloned() };
         let allowed: Vec<_> = sentence.tokens.iter().map(unaries).collect();
         let slot = scorer.open_one(sentence);
-        let items = scorer.by_item();
-        let can_be_asked = items.is_some();
-        if let Some(items) = items {
-            self.space.fill(grammar, items, slot, &allowed);
-        }
+        let is_filled = scorer.by_item().is_some_and(|items| self.space.fill(grammar, items, slot, &allowed));
         scorer.close(slot);
-        can_be_asked
+        is_filled
     }
 
     /// Hands over derivations, as long as they are wanted; false if not all were.
@@ -260,139 +337,100 @@ impl<S: TransitionSystem> AStar<S> {
         found: &mut dyn FnMut(Found<'_, S>) -> bool,
     ) -> bool {
         answers.into_iter().all(|Answer { actions, score }| {
-            let mut state = system.start(&mut self.forest, sentence);
-            for &action in &actions {
-                state = system.apply(&mut self.forest, &state, action);
-            }
+            let start = system.start(&mut self.forest, sentence);
+            let state = replay(system, &mut self.forest, start, &actions);
             found(Found { forest: &self.forest, state, score: f64::from(score), score_gap: 0.0 })
         })
     }
 
-    /// What the score of a complete item has beside its inside: the first shift and the end.
-    fn rest(&self, search: &Search, grammar: &Grammar, goal: u32) -> i32 {
-        let space = &self.space;
-        let Item { node, first, .. } = search.items[goal as usize];
-        let shift = self.shift(grammar, 0, first);
-        let end = space.top(node as usize)[grammar.finish] + space.buffer(space.n)[grammar.finish];
-        space.buffer(0)[shift] + end
-    }
-
-    /// The shift of a number at a place.
-    fn shift(&self, grammar: &Grammar, place: usize, first: u16) -> usize {
-        let leaf = self.space.over(place, place + 1).start + usize::from(first);
-        grammar.shift(self.space.nodes[leaf].symbol)
-    }
-
-    /// The derivation of a complete item; `parts` says what an item (and a way to build it) is made of.
-    fn derivation<W: Copy>(
-        &self,
-        search: &Search,
-        grammar: &Grammar,
-        goal: (u32, W),
-        mut parts: impl FnMut(u32, W) -> Option<(Edge, [W; 2])>,
-    ) -> Vec<ActionId> {
-        enum Task<W> {
-            Build(u32, W),
+    /// The best derivation of a complete item.
+    fn best(&self, grammar: &Grammar, goal: u32) -> Answer {
+        enum Task {
+            Build(u32),
             Do(usize),
         }
-        let items = &search.items;
-        let shift_of = |item: u32| {
-            let Item { node, first, .. } = items[item as usize];
-            self.shift(grammar, usize::from(self.space.nodes[node as usize].left), first)
-        };
-        let mut actions = vec![ActionId::new(shift_of(goal.0))];
-        let mut todo = vec![Task::Do(grammar.finish), Task::Build(goal.0, goal.1)];
+        let (items, space) = (&self.search.items, &self.space);
+        let shift_of = |item: u32| items[item as usize].first_shift(grammar, space);
+        let mut actions = Vec::with_capacity(2 * space.n);
+        let mut todo = vec![Task::Do(grammar.finish), Task::Build(goal), Task::Do(shift_of(goal))];
         while let Some(task) = todo.pop() {
             match task {
                 Task::Do(action) => actions.push(ActionId::new(action)),
-                Task::Build(item, way) => {
-                    let Some((Edge { left, right, action }, ways)) = parts(item, way) else { continue };
-                    todo.push(Task::Do(usize::from(action)));
-                    todo.push(Task::Build(right, ways[1]));
-                    todo.push(Task::Do(shift_of(right)));
-                    todo.push(Task::Build(left, ways[0]));
+                Task::Build(item) => {
+                    let Edge { left, right, action } = items[item as usize].edge;
+                    if left != NONE {
+                        let after = [Task::Do(usize::from(action)), Task::Build(right)];
+                        todo.extend(after.into_iter().chain([Task::Do(shift_of(right)), Task::Build(left)]));
+                    }
                 }
             }
         }
-        actions
-    }
-
-    /// The best derivation of a complete item.
-    fn best(&self, grammar: &Grammar, goal: u32) -> Answer {
-        let actions = self.derivation(&self.search, grammar, (goal, ()), |item, ()| {
-            let edge = self.search.items[item as usize].edge;
-            (edge.left != NONE).then_some((edge, [(), ()]))
-        });
-        Answer {
-            actions,
-            score: self.search.items[goal as usize].inside + self.rest(&self.search, grammar, goal),
-        }
+        let goal = &items[goal as usize];
+        Answer { actions, score: goal.inside + goal.rest(grammar, space) }
     }
 
     /// Hands over derivations from the best on, but for those in `known`, down to a floor.
     fn hand_over_from(
         &mut self,
         grammar: &Grammar,
-        (floor, likeliest): (i32, &[Vec<usize>]),
+        (mut floor, likeliest): (i32, &[Vec<usize>]),
         (system, sentence): (&S, &Sentence),
         known: &mut FxHashSet<Vec<ActionId>>,
         found: &mut dyn FnMut(Found<'_, S>) -> bool,
     ) -> Ended {
-        self.bound(grammar, floor, likeliest);
-        if let Ending::Stopped(_) = self.run(grammar, floor, true) {
+        let deadline = self.settings.timeout.map(|timeout| Instant::now() + timeout);
+        for &stage in self.stages() {
+            if self.bound((grammar, likeliest), stage, &mut floor, None, deadline).is_err() {
+                return Ended::AtLimit;
+            }
+        }
+        if let Ending::Stopped(_) = self.run(grammar, floor, true, deadline) {
             return Ended::AtLimit;
         }
         let search = std::mem::take(&mut self.search);
-        let mut k_best = KBest::new(&search, |goal| self.rest(&search, grammar, goal));
+        let space = std::mem::take(&mut self.space);
+        let items = FoundItems::new(grammar, &space, &search);
+        let mut k_best = KBest::new(&items);
         let mut ended = Ended::AtFloor;
         // Below the floor there may be others that the search has left out.
-        while let Some((score, goal, rank)) = k_best.next().filter(|next| next.0 >= floor) {
-            let actions =
-                self.derivation(&search, grammar, (goal, rank), |item, rank| k_best.parts(item, rank));
-            if known.insert(actions.clone())
-                && !self.hand_over(system, sentence, [Answer { actions, score }], found)
-            {
+        for rank in 0.. {
+            let next = k_best.get(rank).map(|(score, actions)| Answer { actions, score: score as i32 });
+            let Some(answer) = next.filter(|answer| answer.score >= floor) else { break };
+            if known.insert(answer.actions.clone()) && !self.hand_over(system, sentence, [answer], found) {
                 ended = Ended::Satisfied;
                 break;
             }
         }
+        self.space = space;
         self.search = search;
         ended
     }
 }
 
-/// The likeliest shifts of each word: those that the beam's answers have, those that the words after it are best for, and
-/// those that score highest after any node, which would else be credited to the others.
+/// The shifts of each word, the likeliest first: those that the beam's answers have, then those that the words after it are
+/// best for.
 fn likeliest_shifts(grammar: &Grammar, space: &Space, answers: &[Answer]) -> Vec<Vec<usize>> {
-    let mut likeliest = vec![Vec::new(); space.n];
-    for answer in answers {
+    let mut likeliest: Vec<Vec<usize>> = (0..space.n)
+        .map(|place| {
+            let mut shifts: Vec<usize> = space.shifts(grammar, place).collect();
+            shifts.sort_by_key(|&shift| std::cmp::Reverse(space.buffer(place)[shift]));
+            shifts
+        })
+        .collect();
+    for answer in answers.iter().rev() {
         let shifts =
             answer.actions.iter().map(|action| action.index()).filter(|&action| grammar.is_shift(action));
         for (likeliest, shift) in likeliest.iter_mut().zip(shifts) {
-            if likeliest.len() < MAX_LIKELIEST && !likeliest.contains(&shift) {
-                likeliest.push(shift);
-            }
-        }
-    }
-    for (place, likeliest) in likeliest.iter_mut().enumerate() {
-        let buffer = space.buffer(place);
-        let mut tops = vec![NEVER; buffer.len()];
-        for left in 0..place {
-            space.over(left, place).for_each(|node| rows::raise(&mut tops, space.top(node), 0));
-        }
-        let shifts = space.over(place, place + 1).map(|leaf| grammar.shift(space.nodes[leaf].symbol));
-        let mut by_buffer: Vec<usize> = shifts.collect();
-        by_buffer.sort_by_key(|&shift| std::cmp::Reverse(buffer[shift]));
-        let mut by_top = by_buffer.clone();
-        by_top.sort_by_key(|&shift| std::cmp::Reverse(buffer[shift] + tops[shift]));
-        for shift in by_buffer.iter().take(MAX_LIKELIEST).chain(by_top.iter().take(MAX_LIKELIEST)) {
-            if !likeliest.contains(shift) {
-                likeliest.push(*shift);
+            if let Some(rank) = likeliest.iter().position(|&other| other == shift) {
+                likeliest[..=rank].rotate_right(1);
             }
         }
     }
     likeliest
 }
+
+/// A limit was reached.
+struct Late;
 
 /// Why no more derivations were handed over.
 #[derive(PartialEq)]
@@ -422,25 +460,24 @@ impl<S: TransitionSystem> Decoder<S> for AStar<S> {
             self.hand_over(system, sentence, answers, found);
             return Guarantee::Heuristic;
         }
-        // Only what is better than the beam's answer is of interest.
+        let all_nodes = self.space.nodes.clone();
         let likeliest = likeliest_shifts(&grammar, &self.space, &answers);
-        self.bound(&grammar, best + 1, &likeliest);
-        let ending = self.run(&grammar, best + 1, false);
-        let answer = match ending {
-            Ending::Stopped(upper) => {
-                self.hand_over(system, sentence, answers, found);
-                return Guarantee::Bounded { upper: f64::from(upper) };
-            }
-            Ending::Found(goal) => self.best(&grammar, goal),
-            Ending::Nothing => answers.swap_remove(0),
-        };
+        let mut answer = answers[0].clone();
+        let mut upper = None;
+        if let Err(Late) = self.improve(&grammar, &likeliest, &mut answer, &mut upper) {
+            // What came up on the way is better than what the beam found.
+            let better = Some(answer).filter(|answer| answer.score > best);
+            self.hand_over(system, sentence, better.into_iter().chain(answers), found);
+            return upper
+                .map_or(Guarantee::Heuristic, |upper| Guarantee::Bounded { upper: f64::from(upper) });
+        }
         let mut known = FxHashSet::from_iter([answer.actions.clone()]);
         if !self.hand_over(system, sentence, [answer], found) {
             return Guarantee::Exact;
         }
         // The beam has as many derivations as it is wide, so at least as many are not worse than its last.
         for floor in [worst, NEVER] {
-            self.fill(&grammar, scorer, sentence);
+            self.space.restore(all_nodes.clone());
             match self.hand_over_from(&grammar, (floor, &likeliest), (system, sentence), &mut known, found) {
                 Ended::Satisfied => break,
                 Ended::AtFloor => {}

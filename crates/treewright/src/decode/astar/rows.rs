@@ -2,11 +2,14 @@
 
 use super::space::NEVER;
 
+/// No row.
+pub(super) const NO_ROW: u32 = u32::MAX;
+
 /// `out[i] = max(out[i], row[i] + add)`.
 #[inline(always)]
-pub(super) fn raise(out: &mut [i32], row: &[i32], add: i32) {
+pub(super) fn raise(out: &mut [i32], row: &[i16], add: i32) {
     for (out, &value) in out.iter_mut().zip(row) {
-        *out = (*out).max(value + add);
+        *out = (*out).max(i32::from(value) + add);
     }
 }
 
@@ -20,16 +23,16 @@ pub(super) fn raise_by_sum(out: &mut [i32], one: &[i32], other: &[i32]) {
 
 /// `out[i] += row[i]`.
 #[inline(always)]
-pub(super) fn add(out: &mut [i32], row: &[i32]) {
+pub(super) fn add(out: &mut [i32], row: &[i16]) {
     for (out, &value) in out.iter_mut().zip(row) {
-        *out += value;
+        *out += i32::from(value);
     }
 }
 
 /// The largest sum of two numbers in the same column.
 #[inline(always)]
-pub(super) fn max_of_sums(one: &[i32], other: &[i32]) -> i32 {
-    one.iter().zip(other).fold(3 * NEVER, |max, (&one, &other)| max.max(one + other))
+pub(super) fn max_of_sums<T: Copy + Into<i32>>(one: &[i32], other: &[T]) -> i32 {
+    one.iter().zip(other).fold(3 * NEVER, |max, (&one, &other)| max.max(one + other.into()))
 }
 
 /// A table of rows.
@@ -40,17 +43,25 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Begins anew with rows of what is illegal.
+    /// Begins anew with rows of what cannot be.
     pub(super) fn reset(&mut self, n_rows: usize, n_columns: usize) {
         self.n_columns = n_columns;
         self.values.clear();
         self.values.resize(n_rows * n_columns, NEVER);
     }
 
-    /// Makes all rows illegal again.
+    /// The row of this number; if it is none, a new one gets it.
     #[inline(always)]
-    pub(super) fn clear(&mut self) {
-        self.values.fill(NEVER);
+    pub(super) fn row_or_new(&mut self, number: &mut u32) -> &mut [i32] {
+        if *number == NO_ROW {
+            *number = self.n_rows() as u32;
+            self.values.resize(self.values.len() + self.n_columns, NEVER);
+        }
+        self.row_mut(*number as usize)
+    }
+
+    pub(super) fn n_rows(&self) -> usize {
+        self.values.len() / self.n_columns.max(1)
     }
 
     #[inline(always)]

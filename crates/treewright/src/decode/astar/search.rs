@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use rustc_hash::FxHashMap;
 
-use super::space::{Grammar, NEVER, Space};
+use super::space::{Grammar, Space};
 
 /// Nothing there: no item, or no node.
 pub(super) const NONE: u32 = u32::MAX;
@@ -206,20 +206,17 @@ impl Search {
         let Problem { grammar, space, wants_all, .. } = *problem;
         let Item { below, node, .. } = self.items[item as usize];
         let (left, right) = (space.nodes[below as usize].left, space.nodes[node as usize].right);
-        let (top, under) = (space.top(node as usize), space.below(below as usize));
-        let buffer = space.buffer(usize::from(right));
         let start = self.joints.len() as u32;
         for whole in space.over(usize::from(left), usize::from(right)) {
-            let scored = grammar.reductions(space.nodes[whole].symbol).iter().map(|&action| {
-                let column = usize::from(action);
-                (top[column] + under[column] + buffer[column], Reverse(action))
+            let scored = grammar.reductions(space.nodes[whole].symbol).iter().filter_map(|&action| {
+                let score = space.reduction(below as usize, node as usize, usize::from(action))?;
+                Some((score, Reverse(action)))
             });
             let joint = |(score, Reverse(action))| Joint { node: whole as u32, action, score };
-            let is_legal = |joint: &Joint| joint.score > NEVER / 2;
             if wants_all {
-                self.joints.extend(scored.map(joint).filter(is_legal));
+                self.joints.extend(scored.map(joint));
             } else {
-                self.joints.extend(scored.max().map(joint).filter(is_legal));
+                self.joints.extend(scored.max().map(joint));
             }
         }
         self.items[item as usize].joints = (start, self.joints.len() as u32);
@@ -229,23 +226,15 @@ impl Search {
     fn join(&mut self, problem: &Problem<'_>, left: u32, right: u32) {
         let Problem { grammar, space, floor, wants_all, .. } = *problem;
         let (one, other) = (self.items[left as usize], self.items[right as usize]);
-        let place = usize::from(space.nodes[one.node as usize].right);
-        let shift = first_shift(problem, other);
-        let one_shift = first_shift(problem, one);
-        let mut added = space.top(one.node as usize)[shift] + space.buffer(place)[shift];
-        if one.below != NONE {
-            added += space.below(one.below as usize)[shift];
-        }
-        let is_at_end = usize::from(space.nodes[other.node as usize].right) == space.n;
-        let below_is_solid =
-            one.below != NONE && !grammar.is_temporary(space.nodes[one.below as usize].symbol);
+        let one_shift = one.first_shift(grammar, space);
+        let below = node_below(one.below);
+        let added = space.shift(one.node as usize, below, other.first_shift(grammar, space));
         for joint in other.joints.0..other.joints.1 {
             let Joint { node, action, score } = self.joints[joint as usize];
             let added = added + score;
             let inside = one.inside + other.inside + added;
             let priority = bound(problem, inside, node as usize, one_shift, one.below);
-            let is_temporary = grammar.is_temporary(space.nodes[node as usize].symbol);
-            if priority < floor || (is_at_end && is_temporary && !below_is_solid) {
+            if priority < floor || space.is_dead_end(grammar, node as usize, below) {
                 continue;
             }
             let edge = Edge { left, right, action };
@@ -274,17 +263,14 @@ fn bound(problem: &Problem<'_>, inside: i32, node: usize, shift: usize, below: u
     let Problem { grammar, space, outside, .. } = *problem;
     let span = space.nodes[node];
     if usize::from(span.right - span.left) == space.n {
-        let end = space.top(node)[grammar.finish] + space.buffer(space.n)[grammar.finish];
-        return space.buffer(0)[shift] + inside + end;
+        return i32::from(space.buffer(0)[shift]) + inside + space.finish(grammar, node);
     }
-    inside + outside.outside(node, shift, (below != NONE).then_some(below as usize))
+    inside + outside.outside(node, shift, node_below(below))
 }
 
-/// The shift that began an item.
-fn first_shift(problem: &Problem<'_>, item: Item) -> usize {
-    let left = usize::from(problem.space.nodes[item.node as usize].left);
-    let leaf = problem.space.over(left, left + 1).start + usize::from(item.first);
-    problem.grammar.shift(problem.space.nodes[leaf].symbol)
+/// The node below an item.
+fn node_below(below: u32) -> Option<usize> {
+    (below != NONE).then_some(below as usize)
 }
 
 impl Item {

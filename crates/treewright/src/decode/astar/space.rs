@@ -14,8 +14,10 @@ use crate::sentence::Str;
 use crate::system::SpanActions;
 use crate::tree::Side;
 
-/// The score of what is illegal; some of them can be added up.
+/// The score of what cannot be; some of them can be added up.
 pub(super) const NEVER: i32 = -(1 << 27);
+/// What an item adds to an action that is illegal with it.
+pub(super) const ILLEGAL: i16 = i16::MIN;
 
 /// Rows have a multiple of this many columns.
 const LANES: usize = 16;
@@ -28,6 +30,8 @@ pub(super) struct Grammar {
     temporaries: Range<usize>,
     /// The columns of a row: a number for each action, and some that count for nothing.
     pub(super) n_columns: usize,
+    /// The first columns, with all shifts among them.
+    pub(super) n_shift_columns: usize,
     /// For each symbol, and last for a bare word, the shift that makes it.
     shifts: Vec<Option<u16>>,
     /// For each symbol the reductions that make it.
@@ -55,7 +59,9 @@ impl Grammar {
             reductions[reduction.symbol.index()].push(action);
             if reduction.head == Side::Left { &mut left_headed } else { &mut right_headed }.push(action);
         }
+        let last_shift = shifts.iter().flatten().max().copied().unwrap_or(0);
         Grammar {
+            n_shift_columns: (usize::from(last_shift) + 1).next_multiple_of(LANES),
             roots: actions.roots.clone(),
             inner: actions.inner.clone(),
             temporaries: actions.temporaries.clone(),
@@ -72,7 +78,7 @@ impl Grammar {
     /// The memory that the scores of all nodes of a sentence take.
     pub(super) fn n_bytes(&self, n: usize) -> usize {
         // Two rows for every symbol over every span.
-        n * (n + 1) * self.shifts.len() * self.n_columns * size_of::<i32>()
+        n * (n + 1) * self.shifts.len() * self.n_columns * size_of::<i16>()
     }
 
     /// The number that stands for a bare word among the symbols.
@@ -146,59 +152,93 @@ pub(super) struct Space {
     pub(super) nodes: Vec<SpanNode>,
     /// For each cell, where its nodes begin; see [`Space::cell`].
     starts: Vec<u32>,
-    tops: Vec<i32>,
-    belows: Vec<i32>,
-    buffers: Vec<i32>,
+    tops: Vec<i16>,
+    belows: Vec<i16>,
+    buffers: Vec<i16>,
 }
 
 impl Space {
-    /// Asks a scorer for everything about a sentence.
-    /// `unaries` says for each word which symbols may stand right above it; nothing: all.
+    /// Asks a scorer for everything about a sentence. `unaries` says for each word which symbols may stand right above it;
+    /// nothing: all. False if the scorer cannot say.
     pub(super) fn fill(
         &mut self,
         grammar: &Grammar,
         scorer: &mut dyn ItemScorer,
         slot: SlotId,
         unaries: &[Option<BTreeSet<u32>>],
-    ) {
+    ) -> bool {
         let n = unaries.len();
         let columns = grammar.n_columns;
         (self.n, self.n_columns) = (n, columns);
-        self.nodes.clear();
-        self.starts.clear();
-        self.tops.clear();
-        self.belows.clear();
-        self.buffers.clear();
-        self.buffers.resize((n + 1) * columns, 0);
-        for (next, row) in self.buffers.chunks_exact_mut(columns).enumerate() {
-            scorer.of_buffer(slot, next, row);
-        }
-        for (left, right) in (0..n).flat_map(|left| (left + 1..=n).map(move |right| (left, right))) {
-            let mut symbols = grammar.symbols(&(left..right), n);
-            if let (1, Some(allowed)) = (right - left, &unaries[left]) {
-                let word = grammar.word() as u16;
+        // Words, spans that do not end the sentence, those that do, and the whole: so that all spans with the same labels
+        // lie together, and those that nothing can stand on come last.
+        let word = grammar.word() as u16;
+        let mut batches: Vec<(Vec<Range<usize>>, Vec<u16>)> = Vec::with_capacity(n + 3);
+        for (left, allowed) in unaries.iter().enumerate() {
+            let mut symbols = grammar.symbols(&(left..left + 1), n);
+            if let Some(allowed) = allowed {
                 symbols.retain(|&symbol| symbol == word || allowed.contains(&u32::from(symbol)));
             }
-            let labels: Vec<_> = symbols.iter().map(|&symbol| grammar.label(symbol)).collect();
-            self.starts.push(self.nodes.len() as u32);
-            let rows = self.nodes.len()..self.nodes.len() + symbols.len();
-            let node = |(symbol, row)| SpanNode { symbol, left: left as u16, right: right as u16, row };
-            self.nodes.extend(symbols.iter().copied().zip(rows.start as u32..).map(node));
-            self.tops.resize(rows.end * columns, 0);
-            self.belows.resize(rows.end * columns, 0);
-            let values = rows.start * columns..rows.end * columns;
-            scorer.of_span(slot, Role::Top, left..right, &labels, &mut self.tops[values.clone()]);
-            // Something must be left to stand on top of it.
-            if right < n {
-                scorer.of_span(slot, Role::Below, left..right, &labels, &mut self.belows[values]);
+            batches.push((vec![left..left + 1], symbols));
+        }
+        let inner = (0..n).flat_map(|left| (left + 2..n).map(move |right| left..right));
+        let last = (1..n.saturating_sub(1)).map(|left| left..n);
+        batches.push((inner.collect(), grammar.symbols(&(0..2), n + 2)));
+        batches.push((last.collect(), grammar.symbols(&(0..2), n + 2)));
+        if n > 1 {
+            batches.push((vec![0..n], grammar.symbols(&(0..n), n)));
+        }
+        let n_rows: usize = batches.iter().map(|(spans, symbols)| spans.len() * symbols.len()).sum();
+        // Old numbers may stay: every row is written.
+        for rows in [&mut self.tops, &mut self.belows] {
+            if rows.len() < n_rows * columns {
+                rows.resize(n_rows * columns, 0);
             }
         }
-        self.starts.push(self.nodes.len() as u32);
+        self.buffers.clear();
+        self.buffers.resize((n + 1) * columns, 0);
+        let mut fits = true;
+        for (next, row) in self.buffers.chunks_exact_mut(columns).enumerate() {
+            fits &= scorer.of_buffer(slot, next, row);
+        }
+        self.nodes.clear();
+        for (spans, symbols) in &batches {
+            let labels: Vec<_> = symbols.iter().map(|&symbol| grammar.label(symbol)).collect();
+            let first = self.nodes.len();
+            for span in spans {
+                let (left, right, row) = (span.start as u16, span.end as u16, self.nodes.len() as u32);
+                let node = |(symbol, row)| SpanNode { symbol, left, right, row };
+                self.nodes.extend(symbols.iter().copied().zip(row..).map(node));
+            }
+            let values = first * columns..self.nodes.len() * columns;
+            fits &= scorer.of_spans(slot, Role::Top, spans, &labels, &mut self.tops[values.clone()]);
+            // Something must be left to stand on top of it.
+            if spans.first().is_some_and(|span| span.end < n) {
+                fits &= scorer.of_spans(slot, Role::Below, spans, &labels, &mut self.belows[values]);
+            }
+        }
         for node in self.nodes.iter().filter(|node| grammar.is_temporary(node.symbol)) {
             let row = node.row as usize * columns;
-            grammar.left_headed.iter().for_each(|&action| self.tops[row + usize::from(action)] = NEVER);
-            grammar.right_headed.iter().for_each(|&action| self.belows[row + usize::from(action)] = NEVER);
+            grammar.left_headed.iter().for_each(|&action| self.tops[row + usize::from(action)] = ILLEGAL);
+            grammar.right_headed.iter().for_each(|&action| self.belows[row + usize::from(action)] = ILLEGAL);
         }
+        self.nodes.sort_by_key(|node| (node.left, node.right));
+        self.index();
+        fits
+    }
+
+    /// Finds where the nodes of each cell begin.
+    fn index(&mut self) {
+        self.starts.clear();
+        let mut start = 0;
+        for (left, right) in (0..self.n).flat_map(|left| (left + 1..=self.n).map(move |right| (left, right)))
+        {
+            self.starts.push(start as u32);
+            let is_over =
+                |node: &&SpanNode| (usize::from(node.left), usize::from(node.right)) == (left, right);
+            start += self.nodes[start..].iter().take_while(is_over).count();
+        }
+        self.starts.push(start as u32);
     }
 
     /// The number of a span's cell.
@@ -206,10 +246,6 @@ impl Space {
     pub(super) fn cell(&self, left: usize, right: usize) -> usize {
         // The spans that begin at 0, then those at 1, ...
         left * (2 * self.n + 1 - left) / 2 + right - left - 1
-    }
-
-    pub(super) fn n_cells(&self) -> usize {
-        self.n * (self.n + 1) / 2
     }
 
     /// The nodes over a span.
@@ -221,38 +257,74 @@ impl Space {
 
     /// What a node on top of the stack adds to each action.
     #[inline(always)]
-    pub(super) fn top(&self, node: usize) -> &[i32] {
+    pub(super) fn top(&self, node: usize) -> &[i16] {
         &self.tops[self.nodes[node].row as usize * self.n_columns..][..self.n_columns]
     }
 
     /// What a node below the top adds to each action.
     #[inline(always)]
-    pub(super) fn below(&self, node: usize) -> &[i32] {
+    pub(super) fn below(&self, node: usize) -> &[i16] {
         &self.belows[self.nodes[node].row as usize * self.n_columns..][..self.n_columns]
     }
 
     /// What the buffer that begins at word `next` adds to each action.
     #[inline(always)]
-    pub(super) fn buffer(&self, next: usize) -> &[i32] {
+    pub(super) fn buffer(&self, next: usize) -> &[i16] {
         &self.buffers[next * self.n_columns..][..self.n_columns]
+    }
+
+    /// The score of a reduction of two nodes; none if it is illegal. (At the end of a sentence, more is illegal:
+    /// [`Space::is_dead_end`].)
+    #[inline(always)]
+    pub(super) fn reduction(&self, left: usize, right: usize, action: usize) -> Option<i32> {
+        let (top, below) = (self.top(right)[action], self.below(left)[action]);
+        let buffer = self.buffer(usize::from(self.nodes[right].right))[action];
+        (top != ILLEGAL && below != ILLEGAL).then(|| i32::from(top) + i32::from(below) + i32::from(buffer))
+    }
+
+    /// The score of a shift above a node, which has another one below it, or none.
+    #[inline(always)]
+    pub(super) fn shift(&self, node: usize, below: Option<usize>, shift: usize) -> i32 {
+        let buffer = self.buffer(usize::from(self.nodes[node].right))[shift];
+        let below = below.map_or(0, |below| i32::from(self.below(below)[shift]));
+        i32::from(self.top(node)[shift]) + below + i32::from(buffer)
+    }
+
+    /// The score of the end, after a complete node.
+    pub(super) fn finish(&self, grammar: &Grammar, node: usize) -> i32 {
+        i32::from(self.top(node)[grammar.finish]) + i32::from(self.buffer(self.n)[grammar.finish])
+    }
+
+    /// Is a temporary illegal here, because nothing is left to take it up?
+    #[inline(always)]
+    pub(super) fn is_dead_end(&self, grammar: &Grammar, node: usize, below: Option<usize>) -> bool {
+        let is_temporary = |node: usize| grammar.is_temporary(self.nodes[node].symbol);
+        usize::from(self.nodes[node].right) == self.n && is_temporary(node) && below.is_none_or(is_temporary)
+    }
+
+    /// The shifts of the word at a place.
+    #[inline(always)]
+    pub(super) fn shifts<'a>(
+        &'a self,
+        grammar: &'a Grammar,
+        place: usize,
+    ) -> impl Iterator<Item = usize> + Clone + 'a {
+        self.over(place, place + 1).map(|leaf| grammar.shift(self.nodes[leaf].symbol))
     }
 
     /// Keeps the nodes that are wanted, in their order.
     pub(super) fn retain(&mut self, is_wanted: impl Fn(usize) -> bool) {
-        let mut kept = 0;
-        for cell in 0..self.n_cells() {
-            let old = self.starts[cell] as usize..self.starts[cell + 1] as usize;
-            self.starts[cell] = kept as u32;
-            // What was kept before ends where this cell begins, or earlier: nothing is overwritten that is still needed.
-            for node in old {
-                if is_wanted(node) {
-                    self.nodes[kept] = self.nodes[node];
-                    kept += 1;
-                }
-            }
-        }
-        let n_cells = self.n_cells();
-        self.starts[n_cells] = kept as u32;
-        self.nodes.truncate(kept);
+        let mut node = 0;
+        self.nodes.retain(|_| {
+            node += 1;
+            is_wanted(node - 1)
+        });
+        self.index();
+    }
+
+    /// Brings nodes back that were there before.
+    pub(super) fn restore(&mut self, nodes: Vec<SpanNode>) {
+        self.nodes = nodes;
+        self.index();
     }
 }

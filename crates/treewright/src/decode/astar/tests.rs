@@ -30,17 +30,17 @@ impl SumOfNoise {
         SumOfNoise { n_actions, seed, values, is_separate: true, slots: Slots::default() }
     }
 
-    fn fill(&self, what: [usize; 4], row: &mut [i32]) {
+    fn fill(&self, what: [usize; 4], row: &mut [i16]) {
         for (action, score) in row.iter_mut().enumerate().take(self.n_actions) {
             let mut hash = self.seed;
             for part in what.into_iter().chain([action]) {
                 hash = (hash ^ part as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
             }
-            *score = Rng::new(hash).below(self.values) as i32 - self.values as i32 / 2;
+            *score = Rng::new(hash).below(self.values) as i16 - self.values as i16 / 2;
         }
     }
 
-    fn item(&self, role: Role, label: Option<(Kind, LabelId)>, span: Range<usize>, row: &mut [i32]) {
+    fn item(&self, role: Role, label: Option<(Kind, LabelId)>, span: Range<usize>, row: &mut [i16]) {
         let label =
             label.map_or(0, |(kind, label)| 1 + label.index() * 2 + usize::from(kind == Kind::Temporary));
         self.fill([role as usize, label, span.start, span.end], row);
@@ -85,22 +85,25 @@ impl Scorer for SumOfNoise {
 }
 
 impl ItemScorer for SumOfNoise {
-    fn of_span(
+    fn of_spans(
         &mut self,
         _slot: SlotId,
         role: Role,
-        span: Range<usize>,
+        spans: &[Range<usize>],
         labels: &[Option<(Kind, LabelId)>],
-        rows: &mut [i32],
-    ) {
-        let stride = rows.len() / labels.len();
-        for (&label, row) in labels.iter().zip(rows.chunks_exact_mut(stride)) {
-            self.item(role, label, span.clone(), row);
+        rows: &mut [i16],
+    ) -> bool {
+        let stride = rows.len() / (spans.len() * labels.len()).max(1);
+        let items = spans.iter().flat_map(|span| labels.iter().map(move |&label| (span.clone(), label)));
+        for ((span, label), row) in items.zip(rows.chunks_exact_mut(stride.max(1))) {
+            self.item(role, label, span, row);
         }
+        true
     }
 
-    fn of_buffer(&mut self, _slot: SlotId, next: usize, row: &mut [i32]) {
+    fn of_buffer(&mut self, _slot: SlotId, next: usize, row: &mut [i16]) -> bool {
         self.fill([9, next, 0, 0], row);
+        true
     }
 }
 
@@ -206,18 +209,18 @@ fn what_items_add_sums_up_to_the_scores_of_states() {
                 let n_columns = system.n_actions().next_multiple_of(16);
                 let (mut sum, mut part) = (vec![0; n_columns], vec![0; n_columns]);
                 let items = scorer.by_item().expect("a separable set");
-                items.of_buffer(slot, view.next.index(), &mut sum);
+                assert!(items.of_buffer(slot, view.next.index(), &mut sum));
                 for (role, place) in [(Role::Top, Place::Deque(0)), (Role::Below, Place::Stack(0))] {
                     let Some(node) = forest.peek(view, place).map(|node| *forest.node(node)) else {
                         continue;
                     };
                     let span = node.left.index()..node.right.index();
                     let label = node.label.map(|label| (node.kind, label));
-                    items.of_span(slot, role, span, &[label], &mut part);
-                    rows::add(&mut sum, &part);
+                    assert!(items.of_spans(slot, role, &[span], &[label], &mut part));
+                    sum.iter_mut().zip(&part).for_each(|(sum, part)| *sum += part);
                 }
                 n_scores += sum.iter().filter(|score| **score != 0).count();
-                assert!(rows.row(0).iter().zip(&sum).all(|(score, sum)| *score == *sum as f32));
+                assert!(rows.row(0).iter().zip(&sum).all(|(score, sum)| *score == f32::from(*sum)));
             });
             scorer.close(slot);
         }

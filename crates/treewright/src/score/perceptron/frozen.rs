@@ -6,16 +6,18 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Perceptron;
+use super::contexts::{Contexts, Features};
 use super::learner::Feature;
 use crate::error::{Code, Error, Result};
 use crate::features::{
-    Dependence, Encoded, Extractor, Horizon, SeparateKeys, TemplateSet, Vocabulary, label_of, template_class,
+    Dependence, Encoded, Extractor, Horizon, SeparateKeys, TemplateSet, Vocabulary, template_class,
 };
 use crate::forest::Kind;
 use crate::ids::LabelId;
 use crate::map::WordSource;
 use crate::score::{ItemScorer, Role, Rows, Scorer, SlotId, Slots, Views};
 use crate::sentence::Sentence;
+use crate::weights::single::Filter;
 use crate::weights::{Ends, Key, Matches, Probe, Shape, Table, kernel, layout};
 
 /// The cache of sums has at most this many words (4 MB; in tests few, so that they are all used up).
@@ -232,7 +234,10 @@ pub struct Frozen {
     starts: Vec<u32>,
     /// The scores of one state.
     scores: Vec<i16>,
-    pub(super) separate: Option<SeparateKeys>,
+    separate: Option<SeparateKeys>,
+    contexts: Contexts,
+    /// Made when it is needed for the first time.
+    filter: Option<Filter>,
 }
 
 /// What is known of a sentence, and what was computed for it.
@@ -279,6 +284,8 @@ impl Frozen {
             starts: Vec::new(),
             scores: vec![0; weights.0.n_sums()],
             separate: SeparateKeys::of(templates),
+            contexts: Contexts::default(),
+            filter: None,
             weights: weights.0,
         }
     }
@@ -358,71 +365,76 @@ impl Scorer for Frozen {
 }
 
 impl ItemScorer for Frozen {
-    fn of_span(
+    fn of_spans(
         &mut self,
         slot: SlotId,
         role: Role,
-        span: Range<usize>,
+        spans: &[Range<usize>],
         labels: &[Option<(Kind, LabelId)>],
-        rows: &mut [i32],
-    ) {
-        let Some(separate) = &mut self.separate else { return };
+        rows: &mut [i16],
+    ) -> bool {
+        let Some(separate) = &mut self.separate else { return false };
+        let filter = self.filter.get_or_insert_with(|| Filter::of(&self.weights));
+        let features = Filtered { table: &self.weights, words: self.weights.words(), filter };
         let encoded = &self.sentences.get(slot).encoded;
-        let keys = match role {
-            Role::Top => &mut separate.top,
-            Role::Below => &mut separate.below,
-        };
-        keys.look_at_span(encoded, &span);
-        let stride = rows.len() / labels.len().max(1);
-        self.probes.clear();
-        self.missing.clear();
-        let words = self.weights.words();
-        for (i, &label) in labels.iter().enumerate() {
-            let keys = keys.keys(label_of(encoded, label, span.start));
-            self.probes.extend(keys.map(|key| self.weights.probe(words, table_key(key))));
-            self.missing.push(((i * stride) as u32, self.probes.len(), Ends::default()));
-        }
-        kernel::with_avx2(SumUp { scorer: self, stride, rows });
+        let mut fits = true;
+        kernel::with_avx2(FillSpans {
+            contexts: &mut self.contexts,
+            features,
+            place: (separate, role),
+            encoded,
+            items: (spans, labels),
+            rows,
+            fits: &mut fits,
+        });
+        fits
     }
 
-    fn of_buffer(&mut self, slot: SlotId, next: usize, row: &mut [i32]) {
-        let Some(separate) = &mut self.separate else { return };
-        let encoded = &self.sentences.get(slot).encoded;
-        separate.buffer.look_at_buffer(encoded, next, encoded.n_words());
-        self.probes.clear();
-        let words = self.weights.words();
-        self.probes.extend(separate.buffer.keys(0).map(|key| self.weights.probe(words, table_key(key))));
-        self.missing.clear();
-        self.missing.push((0, self.probes.len(), Ends::default()));
-        kernel::with_avx2(SumUp { scorer: self, stride: row.len(), rows: row });
+    fn of_buffer(&mut self, slot: SlotId, next: usize, row: &mut [i16]) -> bool {
+        let Some(separate) = &mut self.separate else { return false };
+        let filter = self.filter.get_or_insert_with(|| Filter::of(&self.weights));
+        let features = Filtered { table: &self.weights, words: self.weights.words(), filter };
+        Contexts::fill_buffer(&features, separate, &self.sentences.get(slot).encoded, next, row)
     }
 }
 
-/// Rows of what single items add, to be filled from the probes of a scorer; `missing` says where each row begins.
-struct SumUp<'a> {
-    scorer: &'a mut Frozen,
-    stride: usize,
-    rows: &'a mut [i32],
+/// A table and what it may have.
+struct Filtered<'a> {
+    table: &'a Table,
+    words: &'a [u32],
+    filter: &'a Filter,
 }
 
-impl kernel::Work for SumUp<'_> {
+impl Features for Filtered<'_> {
+    #[inline(always)]
+    fn place_of(&self, key: u64) -> Option<u32> {
+        let key = table_key(key);
+        if self.filter.may_have(key) { self.table.find_one(self.words, key) } else { None }
+    }
+
+    /// Weights are scaled so that no sum is too large.
+    #[inline(always)]
+    fn add_weights(&self, place: u32, sums: &mut [i16]) -> bool {
+        self.table.add_one(self.words, place, sums);
+        true
+    }
+}
+
+/// Rows of what items add, to be filled.
+struct FillSpans<'a> {
+    contexts: &'a mut Contexts,
+    features: Filtered<'a>,
+    place: (&'a mut SeparateKeys, Role),
+    encoded: &'a Encoded,
+    items: (&'a [Range<usize>], &'a [Option<(Kind, LabelId)>]),
+    rows: &'a mut [i16],
+    fits: &'a mut bool,
+}
+
+impl kernel::Work for FillSpans<'_> {
     #[inline(always)]
     fn run<const AVX2: bool>(self) {
-        let Frozen { weights, probes, matches, missing, scores, .. } = self.scorer;
-        let words = weights.words();
-        let mut starts = matches.start(probes.len());
-        let mut from = 0;
-        for (_, to, ends) in missing.iter_mut() {
-            weights.find::<AVX2>(words, &probes[from..*to], matches);
-            from = *to;
-            *ends = matches.ends;
-        }
-        for &(at, _, ends) in missing.iter() {
-            Table::sum::<true, false>(words, matches, starts, ends, scores);
-            starts = ends;
-            let row = &mut self.rows[at as usize..][..self.stride];
-            row.iter_mut().zip(&*scores).for_each(|(out, &sum)| *out = i32::from(sum));
-        }
+        *self.fits = self.contexts.fill(&self.features, self.place, self.encoded, self.items, self.rows);
     }
 }
 

@@ -6,9 +6,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::contexts::{Contexts, Features};
 use super::{FrozenModel, FrozenWeights};
 use crate::error::Result;
-use crate::features::{Encoded, Extractor, Horizon, SeparateKeys, TemplateSet, Vocabulary, label_of};
+use crate::features::{Encoded, Extractor, Horizon, SeparateKeys, TemplateSet, Vocabulary};
 use crate::forest::{Forest, Kind, View};
 use crate::ids::{ActionId, LabelId};
 use crate::score::{ItemScorer, Learner, Role, Rows, Scorer, ScorerModel, SlotId, Slots, Views};
@@ -42,12 +43,31 @@ struct Weights {
     moments: Vec<i64>,
     /// Runs given up when a feature outgrew them, by class.
     free: Vec<Vec<u32>>,
+    /// Which features may be there: a bit for each, which it may share with others; or nothing. Exact search asks for very many
+    /// features, of which few are there.
+    filter: Vec<u64>,
+}
+
+/// The words of a filter (2 MB).
+const FILTER_WORDS: usize = 1 << 18;
+
+/// The word of a feature's bit in the filter, and the bit.
+#[inline(always)]
+fn filter_bit(key: u64) -> (usize, u64) {
+    ((key >> 8) as usize % FILTER_WORDS, 1 << (key >> 2 & 63))
 }
 
 impl Weights {
-    fn new() -> Self {
+    fn new(has_filter: bool) -> Self {
         let slots = vec![Slot::default(); 1 << 16];
-        Weights { slots, n_used: 0, pairs: Vec::new(), moments: Vec::new(), free: vec![Vec::new(); 17] }
+        Weights {
+            slots,
+            n_used: 0,
+            pairs: Vec::new(),
+            moments: Vec::new(),
+            free: vec![Vec::new(); 17],
+            filter: vec![0; if has_filter { FILTER_WORDS } else { 0 }],
+        }
     }
 
     #[inline]
@@ -68,14 +88,6 @@ impl Weights {
     fn of(&self, key: u64) -> &[Pair] {
         let slot = &self.slots[self.find(key)];
         &self.pairs[slot.start as usize..slot.start as usize + usize::from(slot.len)]
-    }
-
-    /// The sums of the weights of some features, for all actions.
-    fn sum(&self, keys: impl Iterator<Item = u64>, row: &mut [i32]) {
-        row.fill(0);
-        for pair in keys.flat_map(|key| self.of(key)) {
-            row[usize::from(pair.action)] += i32::from(pair.weight);
-        }
     }
 
     fn grow(&mut self) {
@@ -107,6 +119,10 @@ impl Weights {
         let mut slot = self.slots[at];
         if slot.key == 0 {
             self.n_used += 1;
+            let (word, bit) = filter_bit(key);
+            if let Some(word) = self.filter.get_mut(word) {
+                *word |= bit;
+            }
             slot = Slot { key, start: self.room(0), len: 0, class: 0 };
         }
         let start = slot.start as usize;
@@ -148,6 +164,8 @@ pub struct Perceptron {
     encoded: Slots<Encoded>,
     keys: Vec<u64>,
     separate: Option<SeparateKeys>,
+    /// What is known until the next update.
+    contexts: Contexts,
     weights: Weights,
     n_actions: usize,
     /// Examples seen; the first is number 1.
@@ -164,15 +182,18 @@ impl Perceptron {
     pub fn new(vocabulary: Arc<Vocabulary>, templates: TemplateSet, n_actions: usize) -> Self {
         assert!(n_actions <= 1 << 16, "actions are stored in 16 bits");
         let extractor = Extractor::new(&templates);
+        let separate = SeparateKeys::of(&templates);
+        let weights = Weights::new(separate.is_some());
         Perceptron {
             encoded: Slots::default(),
             extractor,
             vocabulary,
             horizon: templates.horizon(),
-            separate: SeparateKeys::of(&templates),
+            separate,
+            contexts: Contexts::default(),
             templates,
             keys: Vec::new(),
-            weights: Weights::new(),
+            weights,
             n_actions,
             time: 1,
             min_weight: 0.0,
@@ -269,32 +290,46 @@ impl Scorer for Perceptron {
 }
 
 impl ItemScorer for Perceptron {
-    fn of_span(
+    fn of_spans(
         &mut self,
         slot: SlotId,
         role: Role,
-        span: Range<usize>,
+        spans: &[Range<usize>],
         labels: &[Option<(Kind, LabelId)>],
-        rows: &mut [i32],
-    ) {
-        let Some(separate) = &mut self.separate else { return };
+        rows: &mut [i16],
+    ) -> bool {
+        let Some(separate) = &mut self.separate else { return false };
         let encoded = self.encoded.get(slot);
-        let keys = match role {
-            Role::Top => &mut separate.top,
-            Role::Below => &mut separate.below,
-        };
-        keys.look_at_span(encoded, &span);
-        let stride = rows.len() / labels.len().max(1);
-        for (&label, row) in labels.iter().zip(rows.chunks_exact_mut(stride)) {
-            self.weights.sum(keys.keys(label_of(encoded, label, span.start)), row);
-        }
+        self.contexts.fill(&self.weights, (separate, role), encoded, (spans, labels), rows)
     }
 
-    fn of_buffer(&mut self, slot: SlotId, next: usize, row: &mut [i32]) {
-        let Some(separate) = &mut self.separate else { return };
-        let encoded = self.encoded.get(slot);
-        separate.buffer.look_at_buffer(encoded, next, encoded.n_words());
-        self.weights.sum(separate.buffer.keys(0), row);
+    fn of_buffer(&mut self, slot: SlotId, next: usize, row: &mut [i16]) -> bool {
+        let Some(separate) = &mut self.separate else { return false };
+        Contexts::fill_buffer(&self.weights, separate, self.encoded.get(slot), next, row)
+    }
+}
+
+impl Features for Weights {
+    #[inline(always)]
+    fn place_of(&self, key: u64) -> Option<u32> {
+        let (word, bit) = filter_bit(key);
+        if self.filter.get(word).is_some_and(|word| word & bit == 0) {
+            return None;
+        }
+        let at = self.find(key);
+        (self.slots[at].key != 0).then_some(at as u32)
+    }
+
+    #[inline(always)]
+    fn add_weights(&self, place: u32, sums: &mut [i16]) -> bool {
+        let slot = &self.slots[place as usize];
+        let run = slot.start as usize..slot.start as usize + usize::from(slot.len);
+        self.pairs[run].iter().fold(true, |fits, pair| {
+            let sum = &mut sums[usize::from(pair.action)];
+            let added = sum.checked_add(pair.weight).filter(|&sum| sum != i16::MIN);
+            *sum = added.unwrap_or(*sum);
+            fits && added.is_some()
+        })
     }
 }
 
@@ -302,6 +337,7 @@ impl Learner for Perceptron {
     /// # Panics
     /// When a gradient is not a whole number: weights are integers.
     fn backward(&mut self, slot: SlotId, forest: &Forest, view: &View, gradient: &[(ActionId, f32)]) {
+        self.contexts.clear();
         self.extractor.extract(forest, view, self.encoded.get(slot), &mut self.keys);
         for &(action, gradient) in gradient {
             let by = -gradient as i16;
@@ -350,7 +386,8 @@ impl Learner for Perceptron {
             *bytes = rest;
             Some(*head)
         }
-        self.weights = Weights::new();
+        self.weights = Weights::new(self.separate.is_some());
+        self.contexts.clear();
         self.time = i64::from_le_bytes(take(&mut bytes)?);
         while !bytes.is_empty() {
             let key = u64::from_le_bytes(take(&mut bytes)?);

@@ -1,5 +1,6 @@
 //! The linear scorer: an averaged perceptron over feature templates learns, and its frozen weights parse.
 
+mod contexts;
 mod frozen;
 mod learner;
 

@@ -1,36 +1,39 @@
-//! The k best derivations of merged states, exactly and lazily (Huang and Chiang 2005, algorithm 3).
+//! The k best derivations of what a search has found, exactly and lazily (Huang and Chiang 2005, algorithm 3).
 //!
-//! An item has derivations since the push that began its topmost item, and whole ones. Those of both kinds are made from
-//! derivations of other items, the next best one at a time, when somebody asks for it.
+//! The derivations of a goal are made from derivations of other goals, the next best one at a time, when somebody asks for
+//! it.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
 
-use super::{DpBeam, NONE};
 use crate::ids::ActionId;
-use crate::system::TransitionSystem;
 
-/// Whose derivations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Goal {
-    /// Of the items of the last level, whole ones.
-    Any,
-    /// Of an item, whole ones.
-    All(u32),
-    /// Of an item, since the push.
-    Inside(u32),
+/// What a search has found: goals, and the ways to make the derivations of each.
+pub(super) trait Derivations {
+    /// Something that has derivations.
+    type Goal: Copy + Eq + Hash;
+
+    /// The goal whose derivations are complete.
+    fn complete(&self) -> Self::Goal;
+
+    /// The ways to make the derivations of a goal, the best first.
+    fn ways(&self, goal: Self::Goal) -> Vec<Way<Self::Goal>>;
+
+    /// The score of the best derivation of a goal that is part of a way.
+    fn best_score(&self, goal: Self::Goal) -> f64;
 }
 
-/// One way to make derivations: from those of one or two goals.
+/// One way to make derivations: from those of up to two goals.
 #[derive(Clone, Copy, Debug)]
-struct Way {
-    parts: [Option<Goal>; 2],
+pub(super) struct Way<G> {
+    pub(super) parts: [Option<G>; 2],
     /// What comes between the parts, and after them.
-    actions: [Option<ActionId>; 2],
+    pub(super) actions: [Option<ActionId>; 2],
     /// The score of these.
-    gain: f64,
+    pub(super) gain: f64,
 }
 
 /// A derivation: a way, and which derivation of each part.
@@ -69,9 +72,9 @@ impl PartialEq for Derivation {
 impl Eq for Derivation {}
 
 /// What is known of a goal.
-#[derive(Debug, Default)]
-struct Known {
-    ways: Vec<Way>,
+#[derive(Debug)]
+struct Known<G> {
+    ways: Vec<Way<G>>,
     /// The derivations found, best first.
     best: Vec<Derivation>,
     heap: BinaryHeap<Derivation>,
@@ -80,33 +83,35 @@ struct Known {
 }
 
 /// The derivations found so far.
-#[derive(Debug, Default)]
-pub(super) struct KBest {
-    known: FxHashMap<Goal, Known>,
+pub(super) struct KBest<'a, D: Derivations> {
+    derivations: &'a D,
+    known: FxHashMap<D::Goal, Known<D::Goal>>,
 }
 
-impl KBest {
-    /// The score and the actions of a derivation of the last level, the best being number 0.
-    pub(super) fn get<S: TransitionSystem>(
-        &mut self,
-        beam: &DpBeam<S>,
-        rank: usize,
-    ) -> Option<(f64, Vec<ActionId>)> {
-        self.find(beam, Goal::Any, rank as u32);
-        let score = self.score(Goal::Any, rank as u32)?;
-        Some((score, self.actions(beam, rank as u32)))
+impl<'a, D: Derivations> KBest<'a, D> {
+    /// Of what a search has found.
+    pub(super) fn new(derivations: &'a D) -> Self {
+        KBest { derivations, known: FxHashMap::default() }
+    }
+
+    /// The score and the actions of a complete derivation, the best being number 0.
+    pub(super) fn get(&mut self, rank: usize) -> Option<(f64, Vec<ActionId>)> {
+        let complete = self.derivations.complete();
+        self.find(complete, rank as u32);
+        let score = self.score(complete, rank as u32)?;
+        Some((score, self.actions(complete, rank as u32)))
     }
 
     /// The score of a derivation that was found.
-    fn score(&self, goal: Goal, rank: u32) -> Option<f64> {
+    fn score(&self, goal: D::Goal, rank: u32) -> Option<f64> {
         self.known.get(&goal)?.best.get(rank as usize).map(|derivation| derivation.score)
     }
 
     /// Finds derivations up to this rank, or as many as there are. (A loop, because sentences may be long.)
-    fn find<S: TransitionSystem>(&mut self, beam: &DpBeam<S>, goal: Goal, rank: u32) {
+    fn find(&mut self, goal: D::Goal, rank: u32) {
         let mut todo = vec![(goal, rank)];
         'goals: while let Some(&(goal, rank)) = todo.last() {
-            self.known.entry(goal).or_insert_with(|| Known::of(beam, goal));
+            self.known.entry(goal).or_insert_with(|| Known::of(self.derivations, goal));
             loop {
                 let known = &self.known[&goal];
                 if known.best.len() > rank as usize {
@@ -138,20 +143,20 @@ impl KBest {
         }
     }
 
-    /// The actions of a derivation of the last level.
-    fn actions<S: TransitionSystem>(&mut self, beam: &DpBeam<S>, rank: u32) -> Vec<ActionId> {
-        enum Rest {
-            Part(Goal, u32),
+    /// The actions of a derivation that was found.
+    fn actions(&mut self, goal: D::Goal, rank: u32) -> Vec<ActionId> {
+        enum Rest<G> {
+            Part(G, u32),
             Action(ActionId),
         }
         let mut actions = Vec::new();
-        let mut rest = vec![Rest::Part(Goal::Any, rank)];
+        let mut rest = vec![Rest::Part(goal, rank)];
         while let Some(next) = rest.pop() {
             match next {
                 Rest::Action(action) => actions.push(action),
                 Rest::Part(goal, rank) => {
                     // Nobody had to ask for more than the best score of some parts.
-                    let known = self.known.entry(goal).or_insert_with(|| Known::of(beam, goal));
+                    let known = self.known.entry(goal).or_insert_with(|| Known::of(self.derivations, goal));
                     let Derivation { way, ranks, .. } = known.best[rank as usize];
                     let Way { parts, actions: [between, after], .. } = known.ways[way as usize];
                     rest.extend(after.map(Rest::Action));
@@ -165,15 +170,11 @@ impl KBest {
     }
 }
 
-impl Known {
-    fn of<S: TransitionSystem>(beam: &DpBeam<S>, goal: Goal) -> Self {
-        let ways = ways(beam, goal);
-        let score = |part: Option<Goal>| match part {
-            Some(Goal::All(item)) => beam.items[item as usize].score,
-            Some(Goal::Inside(item)) => beam.items[item as usize].inside,
-            Some(Goal::Any) | None => 0.0,
-        };
-        let best = |(i, way): (usize, &Way)| Derivation {
+impl<G: Copy> Known<G> {
+    fn of<D: Derivations<Goal = G>>(derivations: &D, goal: G) -> Self {
+        let ways = derivations.ways(goal);
+        let score = |part: Option<G>| part.map_or(0.0, |part| derivations.best_score(part));
+        let best = |(i, way): (usize, &Way<G>)| Derivation {
             score: way.gain + way.parts.map(score).iter().sum::<f64>(),
             way: i as u32,
             ranks: [0, 0],
@@ -182,7 +183,7 @@ impl Known {
         // The first way is the one that the search found best.
         let first = derivations.next();
         let heap = derivations.collect();
-        let mut known = Known { heap, ways, ..Known::default() };
+        let mut known = Known { heap, ways, best: Vec::new(), pending: Vec::new() };
         if let Some(first) = first {
             known.add(first);
         }
@@ -206,46 +207,5 @@ impl Known {
     /// Are all derivations found?
     fn is_done(&self) -> bool {
         self.pending.is_empty() && self.heap.is_empty()
-    }
-}
-
-/// The ways to make the derivations of a goal, the best first.
-fn ways<S: TransitionSystem>(beam: &DpBeam<S>, goal: Goal) -> Vec<Way> {
-    match goal {
-        Goal::Any => {
-            let items = beam.level..beam.items.len();
-            let way =
-                |item| Way { parts: [Some(Goal::All(item as u32)), None], actions: [None; 2], gain: 0.0 };
-            items.map(way).collect()
-        }
-        Goal::All(id) => {
-            let item = &beam.items[id as usize];
-            let predictors = beam.predictors_of(item);
-            if predictors.is_empty() {
-                return vec![Way { parts: [Some(Goal::Inside(id)), None], actions: [None; 2], gain: 0.0 }];
-            }
-            let push = Some(beam.push_of(id));
-            let way = |before: &super::Predictor| Way {
-                parts: [Some(Goal::All(before.item)), Some(Goal::Inside(id))],
-                actions: [push, None],
-                gain: before.gain,
-            };
-            predictors.iter().map(way).collect()
-        }
-        Goal::Inside(id) => {
-            let item = &beam.items[id as usize];
-            if item.edges.0 == NONE {
-                return vec![Way { parts: [None; 2], actions: [None; 2], gain: 0.0 }];
-            }
-            let way = |edge: &super::Edge| {
-                let below = (edge.below != NONE).then_some(edge.below);
-                Way {
-                    parts: [below.map(Goal::Inside), Some(Goal::Inside(edge.item))],
-                    actions: [below.map(|_| beam.push_of(edge.item)), Some(edge.action)],
-                    gain: edge.gain,
-                }
-            };
-            beam.edges_of(item).map(way).collect()
-        }
     }
 }

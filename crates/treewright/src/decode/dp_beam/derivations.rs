@@ -1,0 +1,77 @@
+//! What a beam of merged states has found, for its k best derivations: an item has derivations since the push that began its
+//! topmost item, and whole ones.
+
+use super::{DpBeam, Edge, NONE, Predictor};
+use crate::decode::k_best::{Derivations, Way};
+use crate::system::TransitionSystem;
+
+/// Whose derivations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::decode) enum Goal {
+    /// Of the items of the last level, whole ones.
+    Any,
+    /// Of an item, whole ones.
+    All(u32),
+    /// Of an item, since the push.
+    Inside(u32),
+}
+
+impl<S: TransitionSystem> Derivations for DpBeam<S> {
+    type Goal = Goal;
+
+    fn complete(&self) -> Goal {
+        Goal::Any
+    }
+
+    fn best_score(&self, goal: Goal) -> f64 {
+        match goal {
+            Goal::All(item) => self.items[item as usize].score,
+            Goal::Inside(item) => self.items[item as usize].inside,
+            Goal::Any => self.items[self.level].score,
+        }
+    }
+
+    fn ways(&self, goal: Goal) -> Vec<Way<Goal>> {
+        match goal {
+            Goal::Any => {
+                let items = self.level..self.items.len();
+                let way =
+                    |item| Way { parts: [Some(Goal::All(item as u32)), None], actions: [None; 2], gain: 0.0 };
+                items.map(way).collect()
+            }
+            Goal::All(id) => {
+                let item = &self.items[id as usize];
+                let predictors = self.predictors_of(item);
+                if predictors.is_empty() {
+                    return vec![Way {
+                        parts: [Some(Goal::Inside(id)), None],
+                        actions: [None; 2],
+                        gain: 0.0,
+                    }];
+                }
+                let push = Some(self.push_of(id));
+                let way = |before: &Predictor| Way {
+                    parts: [Some(Goal::All(before.item)), Some(Goal::Inside(id))],
+                    actions: [push, None],
+                    gain: before.gain,
+                };
+                predictors.iter().map(way).collect()
+            }
+            Goal::Inside(id) => {
+                let item = &self.items[id as usize];
+                if item.edges.0 == NONE {
+                    return vec![Way { parts: [None; 2], actions: [None; 2], gain: 0.0 }];
+                }
+                let way = |edge: &Edge| {
+                    let below = (edge.below != NONE).then_some(edge.below);
+                    Way {
+                        parts: [below.map(Goal::Inside), Some(Goal::Inside(edge.item))],
+                        actions: [below.map(|_| self.push_of(edge.item)), Some(edge.action)],
+                        gain: edge.gain,
+                    }
+                };
+                self.edges_of(item).map(way).collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What items add to scores, for many spans and labels at once.
+//!
+//! All labels over a span have the same contexts: what templates see of the span without its label. Of a context that many
+//! spans have, the features with weights are kept, for all labels together; of the others, a filter tells nearly all
+//! features that have no weights.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+use crate::features::{Context, Encoded, PlaceKeys, Role, SeparateKeys, label_of};
+use crate::forest::Kind;
+use crate::ids::LabelId;
+
+/// Contexts are forgotten when there are this many (in tests few, so that it happens).
+const MAX_CONTEXTS: usize = if cfg!(test) { 1 << 6 } else { 1 << 18 };
+
+/// Features with their weights.
+pub(super) trait Features {
+    /// Where the weights of a feature are, if it has any.
+    fn place_of(&self, key: u64) -> Option<u32>;
+
+    /// Adds the weights at such a place to sums. False if a sum is too large.
+    fn add_weights(&self, place: u32, sums: &mut [i16]) -> bool;
+}
+
+/// A feature with weights: the number of a label, and the place of the weights.
+type Found = (u16, u32);
+
+/// The contexts that were seen, with their features.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Contexts {
+    /// The labels that all this is about.
+    labels: Vec<u32>,
+    ranges: FxHashMap<Context, (u32, u32)>,
+    found: Vec<Found>,
+    /// What templates see of the labels of one call.
+    values: Vec<u32>,
+    /// The features of one span.
+    list: Vec<Found>,
+}
+
+impl Contexts {
+    /// Forgets everything: the weights have changed.
+    pub(super) fn clear(&mut self) {
+        self.ranges.clear();
+        self.found.clear();
+    }
+
+    /// Fills a row for each span and label. False if a number is too large.
+    #[inline(always)]
+    pub(super) fn fill(
+        &mut self,
+        features: &impl Features,
+        (separate, role): (&mut SeparateKeys, Role),
+        encoded: &Encoded,
+        (spans, labels): (&[Range<usize>], &[Option<(Kind, LabelId)>]),
+        rows: &mut [i16],
+    ) -> bool {
+        let keys = separate.of_role(role);
+        let block = rows.len() / spans.len().max(1);
+        let stride = block / labels.len().max(1);
+        let mut fits = true;
+        for (span, rows) in spans.iter().zip(rows.chunks_exact_mut(block.max(1))) {
+            keys.look_at_span(encoded, span);
+            self.values.clear();
+            self.values.extend(labels.iter().map(|&label| label_of(encoded, label, span.start)));
+            self.list_features(features, keys, spans.len() > 1);
+            rows.fill(0);
+            for &(label, place) in &self.list {
+                fits &= features.add_weights(place, &mut rows[usize::from(label) * stride..][..stride]);
+            }
+        }
+        fits
+    }
+
+    /// Lists the features with weights of what was looked at last.
+    #[inline(always)]
+    fn list_features(&mut self, features: &impl Features, keys: &PlaceKeys, keeps: bool) {
+        self.list.clear();
+        if keeps && (self.labels != self.values || self.ranges.len() >= MAX_CONTEXTS) {
+            self.clear();
+            self.labels.clone_from(&self.values);
+        }
+        for (context, is_common) in keys.contexts() {
+            let known = if keeps && is_common { self.ranges.get(&context) } else { None };
+            if let Some(&(start, end)) = known {
+                self.list.extend_from_slice(&self.found[start as usize..end as usize]);
+                continue;
+            }
+            let start = self.list.len();
+            for (number, &label) in self.values.iter().enumerate() {
+                if let Some(place) = context.key(label).and_then(|key| features.place_of(key)) {
+                    self.list.push((number as u16, place));
+                }
+            }
+            if keeps && is_common {
+                let range = (self.found.len() as u32, (self.found.len() + self.list.len() - start) as u32);
+                self.found.extend_from_slice(&self.list[start..]);
+                self.ranges.insert(context, range);
+            }
+        }
+    }
+
+    /// Fills the row of a buffer. False if a number is too large.
+    pub(super) fn fill_buffer(
+        features: &impl Features,
+        separate: &mut SeparateKeys,
+        encoded: &Encoded,
+        next: usize,
+        row: &mut [i16],
+    ) -> bool {
+        separate.buffer.look_at_buffer(encoded, next, encoded.n_words());
+        row.fill(0);
+        let keys = separate.buffer.contexts().filter_map(|(context, _)| context.key(0));
+        keys.filter_map(|key| features.place_of(key))
+            .fold(true, |fits, place| features.add_weights(place, row) && fits)
+    }
+}
