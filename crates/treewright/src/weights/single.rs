@@ -1,7 +1,7 @@
 //! Single features of a table: most that are asked for are not there, and a small filter says so for nearly all of them.
 
 use super::layout::{BUCKET, BUCKET_WORDS, COUNT_BITS, MAX_PAIRS, SINGLE, row_words};
-use super::{Key, Probe, Table, first_bucket, unpack};
+use super::{Key, Probe, Table, first_bucket, kernel, unpack};
 
 /// Which features a table may have: a few bits for each of its buckets. It is an eighth of the table, or less, and stays
 /// near the processor.
@@ -31,7 +31,8 @@ impl Filter {
     #[inline(always)]
     pub(crate) fn may_have(&self, key: Key) -> bool {
         let bucket = first_bucket(key, self.bits.len());
-        self.bits.get(bucket).is_some_and(|bits| bits & bit(key.fingerprint & self.fingerprint_mask) != 0)
+        // No branch: it would be mispredicted.
+        self.bits.get(bucket).copied().unwrap_or(0) & bit(key.fingerprint & self.fingerprint_mask) != 0
     }
 }
 
@@ -50,6 +51,14 @@ impl Table {
         let probe = Probe { bucket, fingerprint: key.fingerprint & self.fingerprint_mask };
         let (place, is_there) = Self::place::<false>(buckets, probe);
         is_there.then_some(place)
+    }
+
+    /// Asks for the memory of the weights at a place.
+    #[inline(always)]
+    pub(crate) fn prefetch_one(&self, words: &[u32], place: u32) {
+        if place & SINGLE == 0 {
+            kernel::prefetch(words, (place >> COUNT_BITS) as usize);
+        }
     }
 
     /// Adds the weights at a place that [`Table::find_one`] gave.

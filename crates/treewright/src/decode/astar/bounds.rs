@@ -24,7 +24,7 @@ mod trace;
 use std::ops::Range;
 use std::time::Instant;
 
-use super::rows::{NO_ROW, Table, add, max_of_sums, raise, raise_by_sum};
+use super::rows::{NO_ROW, Table, add, max_of_sums, raise, raise_both, raise_by_sum};
 use super::space::{Grammar, NEVER, Space};
 
 /// How tight bounds are.
@@ -207,7 +207,7 @@ impl Bounds {
         }
         let mut by_end: Vec<Vec<(i16, usize)>> = vec![Vec::new(); n];
         for (node, span) in space.nodes.iter().enumerate().filter(|(_, span)| usize::from(span.right) < n) {
-            by_end[usize::from(span.right)].push((space.below(node)[plain], node));
+            by_end[usize::from(span.right)].push((space.shift_below(node)[plain], node));
         }
         for (place, nodes) in by_end.iter_mut().enumerate().filter(|(_, nodes)| !nodes.is_empty()) {
             nodes.sort_unstable();
@@ -296,7 +296,7 @@ impl Bounds {
         }
         for (node, span) in space.nodes.iter().enumerate().filter(|(_, span)| usize::from(span.right) < n) {
             let group = self.group_starts[usize::from(span.right)] + self.groups[node];
-            let below = &space.below(node)[..columns];
+            let below = space.shift_below(node);
             raise(self.max_below.row_mut(group), below, 0);
             raise(self.more_below.row_mut(group), below, -i32::from(below[plain]));
         }
@@ -309,7 +309,7 @@ impl Bounds {
             {
                 // The first shift above what is below is the one after a word.
                 let from_below = if place - left == 1 { &self.more_below } else { &self.max_below };
-                let top = space.top(node);
+                let top = space.shift_top(node);
                 for group in 0..self.n_groups[left] {
                     let from_below = from_below.row(self.group_starts[left] + group);
                     let score =
@@ -445,9 +445,9 @@ impl Bounds {
                     let row = &mut self.left_rows[at];
                     // Both tables have the same rows.
                     let mut same = *row;
-                    raise(self.as_left.of_words.row_or_new(&mut same), below, inside);
-                    let inside = inside + i32::from(below[plain]);
-                    raise(self.as_left.of_longer.row_or_new(row), below, inside);
+                    let of_words = self.as_left.of_words.row_or_new(&mut same);
+                    let of_longer = self.as_left.of_longer.row_or_new(row);
+                    raise_both(of_words, inside, of_longer, inside + i32::from(below[plain]), below);
                 }
             }
         }
@@ -512,12 +512,13 @@ impl Bounds {
             }
             for right_state in 0..if right < space.n { self.n_states(right) } else { 0 } {
                 let row = self.left_rows[self.left_row(cell, right, state, right_state)] as usize;
-                if row != NO_ROW as usize
-                    && [1, 2].into_iter().any(|length| {
-                        let around = self.around_left.beside(length).row(row);
-                        max_of_sums(around, self.as_left.beside(length).row(row)) >= floor
-                    })
-                {
+                if row == NO_ROW as usize {
+                    continue;
+                }
+                let (around, left) = (&self.around_left, &self.as_left);
+                let by_words = max_of_sums(around.of_words.row(row), left.of_words.row(row));
+                let by_longer = max_of_sums(around.of_longer.row(row), left.of_longer.row(row));
+                if by_words.max(by_longer) >= floor {
                     wanted.push((state, Some(right_state)));
                 }
             }

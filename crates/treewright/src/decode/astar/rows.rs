@@ -13,6 +13,15 @@ pub(super) fn raise(out: &mut [i32], row: &[i16], add: i32) {
     }
 }
 
+/// Raises two rows by the same one, with something added for each.
+#[inline(always)]
+pub(super) fn raise_both(one: &mut [i32], add_one: i32, other: &mut [i32], add_other: i32, row: &[i16]) {
+    for ((one, other), &value) in one.iter_mut().zip(other).zip(row) {
+        *one = (*one).max(i32::from(value) + add_one);
+        *other = (*other).max(i32::from(value) + add_other);
+    }
+}
+
 /// `out[i] = max(out[i], one[i] + other[i])`.
 #[inline(always)]
 pub(super) fn raise_by_sum(out: &mut [i32], one: &[i32], other: &[i32]) {

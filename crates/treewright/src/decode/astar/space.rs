@@ -21,6 +21,8 @@ pub(super) const ILLEGAL: i16 = i16::MIN;
 
 /// Rows have a multiple of this many columns.
 const LANES: usize = 16;
+/// The scorer is asked for this many spans at once.
+const SPANS_AT_ONCE: usize = 8;
 
 /// The actions of a system, by what they make.
 #[derive(Clone, Debug)]
@@ -155,6 +157,10 @@ pub(super) struct Space {
     tops: Vec<i16>,
     belows: Vec<i16>,
     buffers: Vec<i16>,
+    /// The first columns of all rows, with the shifts: all of them are looked at when little else is.
+    n_shift_columns: usize,
+    shift_tops: Vec<i16>,
+    shift_belows: Vec<i16>,
 }
 
 impl Space {
@@ -195,6 +201,9 @@ impl Space {
                 rows.resize(n_rows * columns, 0);
             }
         }
+        self.n_shift_columns = grammar.n_shift_columns;
+        self.shift_tops.clear();
+        self.shift_belows.clear();
         self.buffers.clear();
         self.buffers.resize((n + 1) * columns, 0);
         let mut fits = true;
@@ -204,27 +213,41 @@ impl Space {
         self.nodes.clear();
         for (spans, symbols) in &batches {
             let labels: Vec<_> = symbols.iter().map(|&symbol| grammar.label(symbol)).collect();
-            let first = self.nodes.len();
-            for span in spans {
-                let (left, right, row) = (span.start as u16, span.end as u16, self.nodes.len() as u32);
-                let node = |(symbol, row)| SpanNode { symbol, left, right, row };
-                self.nodes.extend(symbols.iter().copied().zip(row..).map(node));
+            // A few spans at a time: their rows are still near when they are looked at again.
+            for spans in spans.chunks(SPANS_AT_ONCE) {
+                let first = self.nodes.len();
+                for span in spans {
+                    let (left, right, row) = (span.start as u16, span.end as u16, self.nodes.len() as u32);
+                    let node = |(symbol, row)| SpanNode { symbol, left, right, row };
+                    self.nodes.extend(symbols.iter().copied().zip(row..).map(node));
+                }
+                let values = first * columns..self.nodes.len() * columns;
+                fits &= scorer.of_spans(slot, Role::Top, spans, &labels, &mut self.tops[values.clone()]);
+                // Something must be left to stand on top of it.
+                if spans.first().is_some_and(|span| span.end < n) {
+                    fits &= scorer.of_spans(slot, Role::Below, spans, &labels, &mut self.belows[values]);
+                }
+                self.finish_rows(grammar, first);
             }
-            let values = first * columns..self.nodes.len() * columns;
-            fits &= scorer.of_spans(slot, Role::Top, spans, &labels, &mut self.tops[values.clone()]);
-            // Something must be left to stand on top of it.
-            if spans.first().is_some_and(|span| span.end < n) {
-                fits &= scorer.of_spans(slot, Role::Below, spans, &labels, &mut self.belows[values]);
-            }
-        }
-        for node in self.nodes.iter().filter(|node| grammar.is_temporary(node.symbol)) {
-            let row = node.row as usize * columns;
-            grammar.left_headed.iter().for_each(|&action| self.tops[row + usize::from(action)] = ILLEGAL);
-            grammar.right_headed.iter().for_each(|&action| self.belows[row + usize::from(action)] = ILLEGAL);
         }
         self.nodes.sort_by_key(|node| (node.left, node.right));
         self.index();
         fits
+    }
+
+    /// Marks what is illegal in the rows from the first of these on, and copies their first columns.
+    fn finish_rows(&mut self, grammar: &Grammar, first: usize) {
+        let (columns, shift_columns) = (self.n_columns, grammar.n_shift_columns);
+        for row in first..self.nodes.len() {
+            let top = &mut self.tops[row * columns..][..columns];
+            let below = &mut self.belows[row * columns..][..columns];
+            if grammar.is_temporary(self.nodes[row].symbol) {
+                grammar.left_headed.iter().for_each(|&action| top[usize::from(action)] = ILLEGAL);
+                grammar.right_headed.iter().for_each(|&action| below[usize::from(action)] = ILLEGAL);
+            }
+            self.shift_tops.extend_from_slice(&top[..shift_columns]);
+            self.shift_belows.extend_from_slice(&below[..shift_columns]);
+        }
     }
 
     /// Finds where the nodes of each cell begin.
@@ -259,6 +282,20 @@ impl Space {
     #[inline(always)]
     pub(super) fn top(&self, node: usize) -> &[i16] {
         &self.tops[self.nodes[node].row as usize * self.n_columns..][..self.n_columns]
+    }
+
+    /// The first columns of [`Space::top`], with all shifts.
+    #[inline(always)]
+    pub(super) fn shift_top(&self, node: usize) -> &[i16] {
+        let columns = self.n_shift_columns;
+        &self.shift_tops[self.nodes[node].row as usize * columns..][..columns]
+    }
+
+    /// The first columns of [`Space::below`], with all shifts.
+    #[inline(always)]
+    pub(super) fn shift_below(&self, node: usize) -> &[i16] {
+        let columns = self.n_shift_columns;
+        &self.shift_belows[self.nodes[node].row as usize * columns..][..columns]
     }
 
     /// What a node below the top adds to each action.

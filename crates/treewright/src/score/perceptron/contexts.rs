@@ -17,6 +17,12 @@ const MAX_CONTEXTS: usize = if cfg!(test) { 1 << 6 } else { 1 << 18 };
 
 /// Features with their weights.
 pub(super) trait Features {
+    /// May a feature have weights? A quick answer, which is rarely wrong.
+    fn may_have(&self, key: u64) -> bool;
+
+    /// Asks for the memory that [`Features::place_of`] will look at.
+    fn prefetch(&self, _key: u64) {}
+
     /// Where the weights of a feature are, if it has any.
     fn place_of(&self, key: u64) -> Option<u32>;
 
@@ -38,6 +44,8 @@ pub(super) struct Contexts {
     values: Vec<u32>,
     /// The features of one span.
     list: Vec<Found>,
+    /// Those of one context that may have weights, with the numbers of their labels.
+    candidates: Vec<(u16, u64)>,
 }
 
 impl Contexts {
@@ -82,22 +90,48 @@ impl Contexts {
             self.clear();
             self.labels.clone_from(&self.values);
         }
+        let mut n_candidates = 0;
         for (context, is_common) in keys.contexts() {
-            let known = if keeps && is_common { self.ranges.get(&context) } else { None };
-            if let Some(&(start, end)) = known {
+            if !(keeps && is_common) {
+                n_candidates = self.add_candidates(features, &context, n_candidates);
+            } else if let Some(&(start, end)) = self.ranges.get(&context) {
                 self.list.extend_from_slice(&self.found[start as usize..end as usize]);
-                continue;
-            }
-            let start = self.list.len();
-            for (number, &label) in self.values.iter().enumerate() {
-                if let Some(place) = context.key(label).and_then(|key| features.place_of(key)) {
-                    self.list.push((number as u16, place));
-                }
-            }
-            if keeps && is_common {
+            } else {
+                let start = self.list.len();
+                let end = self.add_candidates(features, &context, n_candidates);
+                self.list_candidates(features, n_candidates..end);
                 let range = (self.found.len() as u32, (self.found.len() + self.list.len() - start) as u32);
                 self.found.extend_from_slice(&self.list[start..]);
                 self.ranges.insert(context, range);
+            }
+        }
+        self.list_candidates(features, 0..n_candidates);
+    }
+
+    /// Adds the features of a context that may have weights to the candidates, of which there are `n` so far; gives their
+    /// number. (Without branches, which would be mispredicted.)
+    #[inline(always)]
+    fn add_candidates(&mut self, features: &impl Features, context: &Context, mut n: usize) -> usize {
+        let room = n + self.values.len() + 1;
+        if self.candidates.len() < room {
+            self.candidates.resize(room, (0, 0));
+        }
+        for (number, &label) in self.values.iter().enumerate() {
+            let key = context.key(label);
+            self.candidates[n] = (number as u16, key.unwrap_or(0));
+            n += usize::from(key.is_some() & features.may_have(key.unwrap_or(0)));
+        }
+        n
+    }
+
+    /// Lists those candidates that have weights.
+    #[inline(always)]
+    fn list_candidates(&mut self, features: &impl Features, range: Range<usize>) {
+        let candidates = &self.candidates[range];
+        candidates.iter().for_each(|candidate| features.prefetch(candidate.1));
+        for &(number, key) in candidates {
+            if let Some(place) = features.place_of(key) {
+                self.list.push((number, place));
             }
         }
     }

@@ -407,9 +407,20 @@ struct Filtered<'a> {
 
 impl Features for Filtered<'_> {
     #[inline(always)]
+    fn may_have(&self, key: u64) -> bool {
+        self.filter.may_have(table_key(key))
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, key: u64) {
+        self.table.probe(self.words, table_key(key));
+    }
+
+    #[inline(always)]
     fn place_of(&self, key: u64) -> Option<u32> {
-        let key = table_key(key);
-        if self.filter.may_have(key) { self.table.find_one(self.words, key) } else { None }
+        let place = self.table.find_one(self.words, table_key(key))?;
+        self.table.prefetch_one(self.words, place);
+        Some(place)
     }
 
     /// Weights are scaled so that no sum is too large.

@@ -311,11 +311,13 @@ impl ItemScorer for Perceptron {
 
 impl Features for Weights {
     #[inline(always)]
-    fn place_of(&self, key: u64) -> Option<u32> {
+    fn may_have(&self, key: u64) -> bool {
         let (word, bit) = filter_bit(key);
-        if self.filter.get(word).is_some_and(|word| word & bit == 0) {
-            return None;
-        }
+        self.filter.get(word).is_none_or(|word| word & bit != 0)
+    }
+
+    #[inline(always)]
+    fn place_of(&self, key: u64) -> Option<u32> {
         let at = self.find(key);
         (self.slots[at].key != 0).then_some(at as u32)
     }
