@@ -1,5 +1,9 @@
 //! The settings of a training run, as data: flags, a TOML file and the model file all hold this.
 
+mod neural;
+
+pub use neural::{LossKind, NeuralConfig};
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +13,7 @@ use crate::features::{TemplateSet, shipped, shipped_names};
 use crate::registry::{OracleKind, SystemTag};
 use crate::system::SystemOptions;
 use crate::tree::{Preparation, PseudoProjective};
-use crate::word_classes::WordClasses;
+use crate::word_classes::{WordClasses, WordVectors};
 
 /// Which states training learns from, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,6 +105,12 @@ pub struct TrainConfig {
     pub min_weight: f32,
     /// What the model was trained on and its licence, for people.
     pub note: String,
+    /// Word vectors for a neural scorer, which keeps what it needs of them.
+    #[serde(skip)]
+    pub vectors: Arc<WordVectors>,
+    /// The neural scorer.
+    #[serde(skip_serializing_if = "NeuralConfig::is_default")]
+    pub neural: NeuralConfig,
 }
 
 const PERCEPTRON: &str = "perceptron";
@@ -139,6 +149,8 @@ impl Default for TrainConfig {
             min_action_count: 1,
             min_weight: 0.0,
             note: String::new(),
+            vectors: Arc::default(),
+            neural: NeuralConfig::default(),
         }
     }
 }
@@ -161,7 +173,7 @@ impl TrainConfig {
             () if !self.pseudo_projective.is_empty() && !self.system.info().is_projective() => {
                 complain("pseudo-projective is for the projective systems, arc-hybrid and arc-eager")
             }
-            () => self.templates().and(self.pseudo_projective()).map(|_| ()),
+            () => self.neural.check().and(self.templates()).and(self.pseudo_projective()).map(|_| ()),
         }
     }
 

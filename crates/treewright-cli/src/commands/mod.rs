@@ -14,6 +14,7 @@ mod man;
 mod models;
 mod oracle;
 mod parse;
+mod quantize;
 mod scoring;
 mod search_errors;
 mod stats;
@@ -36,6 +37,7 @@ pub enum Command {
     Info(info::InfoArgs),
     Models(models::ModelsArgs),
     Join(join::JoinArgs),
+    Quantize(quantize::QuantizeArgs),
     Draw(draw::DrawArgs),
     Eval(eval::EvalArgs),
     Compare(compare::CompareArgs),
@@ -56,6 +58,7 @@ pub fn run(command: Command) -> ExitCode {
         Command::Info(args) => info::run(&args),
         Command::Models(args) => models::run(&args),
         Command::Join(args) => join::run(&args),
+        Command::Quantize(args) => quantize::run(&args),
         Command::Draw(args) => draw::run(&args),
         Command::Eval(args) => eval::run(&args),
         Command::Compare(args) => compare::run(&args),

@@ -21,13 +21,13 @@ use notices::Notices;
 use output::{Sink, Trees};
 use search::DecoderArg;
 use source::Interrupt;
-use treewright::Result;
 use treewright::decode::Guarantee;
-use treewright::model::ScoredTree;
+use treewright::model::{Parser, ScoredTree};
 use treewright::parallel::{self, Event};
-use treewright::pipeline::{AnalyserWorker, KnownWords, Tagging, UnknownTags};
+use treewright::pipeline::{Analyser, AnalyserWorker, KnownWords, Tagging, UnknownTags};
 use treewright::tree::TreeKind;
 use treewright::treebank::{self, Entry, Format, ParseInfo};
+use treewright::{Result, Sentence};
 
 use super::exact::ExactArgs;
 use crate::io::{Inputs, Output, Progress, ReadArgs, Skipping, is_dash, say};
@@ -57,9 +57,10 @@ pub struct ParseArgs {
     #[arg(default_value = "-")]
     files: Vec<PathBuf>,
 
-    /// The model: a file, or a name that `treewright models` lists [default: the English one in the program]
+    /// The model: a file, or a name that `treewright models` lists [default: the English one in the program]. Several
+    /// models for the same system vote: their scores are added up, and the first brings tagger and search
     #[arg(long, short)]
-    model: Option<PathBuf>,
+    model: Vec<PathBuf>,
 
     /// Which trees, if the model can build several kinds
     #[arg(long = "as", value_name = "KIND", value_parser = values::kind())]
@@ -189,12 +190,14 @@ struct Parsed {
 
 pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     let started = Instant::now();
-    let model = args.model.as_deref().map(models::find).transpose()?.flatten();
-    let inputs = Inputs::default().with("the input", &args.files).with("the model", &model);
+    let found = args.model.iter().map(|model| models::find(model)).collect::<Result<Vec<_>>>()?;
+    let model_files: Vec<&PathBuf> = found.iter().flatten().collect();
+    let inputs =
+        Inputs::default().with("the input", &args.files).with("the model", model_files.iter().copied());
     inputs.refuse_as_output(args.output.as_deref())?;
     inputs.refuse_as_output(args.json_stats.as_deref())?;
-    let pipeline = models::open(model.as_deref())?;
-    let analyser = pipeline.analyser(args.kind)?;
+    let pipeline = models::open(args.model.first().map(PathBuf::as_path))?;
+    let analyser = with_voters(pipeline.analyser(args.kind)?, args)?;
     // Those who wait for the answer to a line should not have to wait for a tagger; a file with tags may need none.
     if !args.files.iter().all(source::is_regular_file) {
         analyser.load()?;
@@ -263,7 +266,10 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
                 }
                 Ok(entries)
             };
-            let entries = entries.into_iter().map(parse).collect::<Result<Vec<_>>>()?;
+            let entries: Vec<Vec<Entry>> = match said {
+                Said::Nothing => parse_entries(&mut worker, entries)?,
+                _ => entries.into_iter().map(parse).collect::<Result<_>>()?,
+            };
             let n_items = worker.n_items() - n_items_before;
             let seconds = started.elapsed().as_secs_f64();
             let n_tokens = entries.iter().map(|entries| entries[0].sentence.len()).sum();
@@ -295,6 +301,7 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
         interrupt: &interrupt,
         without_tags: &without_tags,
         layout,
+        prefers_batches: analyser.parser.as_ref().is_some_and(Parser::prefers_batches),
         n_sentences: 0,
     };
     let mut notices = Notices::default();
@@ -354,6 +361,23 @@ enum Said {
     Rank,
 }
 
+/// The analyser, whose parser goes by the scores of further models, too, if there are any.
+fn with_voters(mut analyser: Analyser, args: &ParseArgs) -> Result<Analyser> {
+    let (Some(first), Some(others)) =
+        (&analyser.parser, args.model.get(1..).filter(|others| !others.is_empty()))
+    else {
+        return Ok(analyser);
+    };
+    let mut parsers = vec![first.clone()];
+    for path in others {
+        parsers.extend(models::open(Some(path))?.analyser(Some(first.kind()))?.parser);
+    }
+    analyser.parser = Some(Parser::ensemble(&parsers)?);
+    // The weight of the tagger's score was tuned for the scores of the first model alone.
+    analyser.tagger_weight = 0;
+    Ok(analyser)
+}
+
 /// This many words of a batch tell whether it is in the model's language; to look at all of them would cost time.
 const MAX_LOOKED_AT: usize = 100;
 
@@ -369,16 +393,20 @@ fn known_words(worker: &AnalyserWorker, entries: &[Entry]) -> KnownWords {
     known
 }
 
+/// The entries with the parser's trees instead of their own.
+fn parse_entries(worker: &mut AnalyserWorker, mut entries: Vec<Entry>) -> Result<Vec<Vec<Entry>>> {
+    let mut sentences: Vec<&mut Sentence> = entries.iter_mut().map(|entry| &mut entry.sentence).collect();
+    let trees = worker.analyse_all(&mut sentences)?;
+    let entries = entries.into_iter().zip(trees);
+    Ok(entries.map(|(entry, tree)| vec![Entry { tree, ..entry }]).collect())
+}
+
 /// The entry with the parser's trees instead of its own, one entry per parse wanted, and how good the first is.
 fn parse_entry(
     worker: &mut AnalyserWorker,
     mut entry: Entry,
     said: Said,
 ) -> Result<(Vec<Entry>, Option<Guarantee>)> {
-    if said == Said::Nothing {
-        let tree = worker.analyse(&mut entry.sentence)?;
-        return Ok((vec![Entry { tree, ..entry }], None));
-    }
     let parses = worker.analyse_k_best(&mut entry.sentence)?;
     let Some(guarantee) = parses.first().map(|parse| parse.guarantee) else {
         return Ok((vec![Entry { tree: None, ..entry }], None));

@@ -51,6 +51,9 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     let vectors = args.read_vectors(config.seed)?;
     // A parser is told tags: of the classes it looks at the fine ones.
     config.classes = Arc::new(vectors.classes([].iter(), config.seed));
+    if flags::is_neural(&config) {
+        config.vectors = vectors.clone();
+    }
     let text_seed = args.text_seed.unwrap_or(config.seed);
     let settings = PipelineConfig {
         vectors: if text_seed == config.seed || !parts.contains(&TextPart::Tagger) {

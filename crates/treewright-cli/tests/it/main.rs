@@ -9,6 +9,7 @@ mod files;
 mod input;
 mod lemmas;
 mod models;
+mod neural;
 mod parse;
 mod parse_output;
 mod parse_tags;

@@ -101,6 +101,7 @@ impl<S: TransitionSystem> Beam<S> {
         self.views.extend(self.items[level.clone()].iter().map(|item| system.view(&item.state)));
         scorer.score(&[Views { slot, forest: &self.forest, views: &self.views }], &mut self.rows);
         self.candidates.clear();
+        let is_normalised = scorer.is_log_linear();
         for (i, parent) in level.clone().enumerate() {
             let item = &self.items[parent];
             let parent = parent as u32;
@@ -108,9 +109,11 @@ impl<S: TransitionSystem> Beam<S> {
             if self.legal.is_empty() {
                 offer(&mut self.candidates, width, Candidate { score: item.score, parent, action: None });
             }
+            let before =
+                if is_normalised { item.score - self.rows.log_total(i, &self.legal) } else { item.score };
             for block in self.rows.blocks(i, &self.legal) {
-                for (action, score) in block.higher(min_score(&self.candidates, width, item.score)) {
-                    let (score, action) = (item.score + f64::from(score), Some(ActionId::new(action)));
+                for (action, score) in block.higher(min_score(&self.candidates, width, before)) {
+                    let (score, action) = (before + f64::from(score), Some(ActionId::new(action)));
                     offer(&mut self.candidates, width, Candidate { score, parent, action });
                 }
             }

@@ -13,6 +13,19 @@ pub struct Greedy {
     forest: Forest,
     legal: ActionSet,
     rows: Rows,
+    /// The arenas of sentences that are parsed at the same time.
+    forests: Vec<Forest>,
+}
+
+/// A sentence among several that are parsed at the same time.
+struct Lane<S: TransitionSystem> {
+    /// Its number.
+    number: usize,
+    slot: SlotId,
+    forest: Forest,
+    state: S::State,
+    views: [View; 1],
+    legal: ActionSet,
 }
 
 /// A state of a walk that is not final, for choosing the next action.
@@ -54,7 +67,7 @@ impl Greedy {
         (slot, sentence): (SlotId, &Sentence),
         mut choose: impl FnMut(Step<'_, S, M>) -> ActionId,
     ) -> (&Forest, S::State) {
-        let Greedy { forest, legal, rows } = self;
+        let Greedy { forest, legal, rows, .. } = self;
         let mut state = system.start(forest, sentence);
         while !system.is_final(forest, &state) {
             system.legal(forest, &state, legal);
@@ -77,9 +90,11 @@ impl<S: TransitionSystem> Decoder<S> for Greedy {
         if !sentence.is_empty() {
             let slot = scorer.open_one(sentence);
             let mut score = 0.0;
+            let is_normalised = scorer.is_log_linear();
             let (forest, state) = self.walk(system, scorer, (slot, sentence), |step| {
                 let action = step.rows.best(0, step.legal).expect(SOME_ACTION);
                 score += f64::from(step.rows.row(0)[action.index()]);
+                score -= if is_normalised { step.rows.log_total(0, step.legal) } else { 0.0 };
                 action
             });
             found(Found { forest, state, score, score_gap: 0.0 });
@@ -103,5 +118,74 @@ impl<S: TransitionSystem> Decoder<S> for Greedy {
         let tree = system.tree(forest, &state);
         scorer.close(slot);
         Some(tree)
+    }
+
+    /// In lockstep: all sentences take a step at a time.
+    fn best_trees(
+        &mut self,
+        system: &S,
+        scorer: &mut dyn Scorer,
+        sentences: &[&Sentence],
+        out: &mut Vec<Option<S::Tree>>,
+    ) {
+        if !scorer.prefers_batches() {
+            let best =
+                |sentence: &&Sentence| self.best_tree(Input { system, scorer: &mut *scorer, sentence });
+            out.extend(sentences.iter().map(best));
+            return;
+        }
+        let mut slots = Vec::with_capacity(sentences.len());
+        scorer.open(sentences, &mut slots);
+        let start = out.len();
+        out.resize_with(start + sentences.len(), || None);
+        let Greedy { rows, forests, .. } = self;
+        let open = slots.iter().zip(sentences).enumerate().filter(|(_, (_, sentence))| !sentence.is_empty());
+        let mut lanes: Vec<Lane<S>> = open
+            .map(|(number, (&slot, sentence))| {
+                let mut forest = forests.pop().unwrap_or_default();
+                let state = system.start(&mut forest, sentence);
+                let views = [system.view(&state)];
+                Lane { number, slot, forest, state, views, legal: ActionSet::default() }
+            })
+            .collect();
+        loop {
+            lanes.retain_mut(|lane| {
+                if lane.advance(system) {
+                    return true;
+                }
+                out[start + lane.number] = Some(system.tree(&lane.forest, &lane.state));
+                forests.push(std::mem::take(&mut lane.forest));
+                false
+            });
+            if lanes.is_empty() {
+                break;
+            }
+            let queries: Vec<Views<'_>> = lanes
+                .iter()
+                .map(|lane: &Lane<S>| Views { slot: lane.slot, forest: &lane.forest, views: &lane.views })
+                .collect();
+            scorer.score(&queries, rows);
+            for (row, lane) in lanes.iter_mut().enumerate() {
+                let action = rows.best(row, &lane.legal).expect(SOME_ACTION);
+                lane.state = system.apply(&mut lane.forest, &lane.state, action);
+            }
+        }
+        slots.into_iter().for_each(|slot| scorer.close(slot));
+    }
+}
+
+impl<S: TransitionSystem> Lane<S> {
+    /// Goes on to the next state with more than one action; is there one?
+    fn advance(&mut self, system: &S) -> bool {
+        let Lane { forest, state, views, legal, .. } = self;
+        while !system.is_final(forest, state) {
+            system.legal(forest, state, legal);
+            if !legal.is_single() {
+                views[0] = system.view(state);
+                return true;
+            }
+            *state = system.apply(forest, state, legal.first().expect(SOME_ACTION));
+        }
+        false
     }
 }

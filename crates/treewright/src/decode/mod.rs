@@ -116,6 +116,19 @@ pub trait Decoder<S: TransitionSystem>: Send {
         tree
     }
 
+    /// The best tree of each sentence, in order. Where scorers are faster with many sentences at once, a decoder may make
+    /// use of that; the trees are the same.
+    fn best_trees(
+        &mut self,
+        system: &S,
+        scorer: &mut dyn Scorer,
+        sentences: &[&Sentence],
+        out: &mut Vec<Option<S::Tree>>,
+    ) {
+        let best = |sentence: &&Sentence| self.best_tree(Input { system, scorer: &mut *scorer, sentence });
+        out.extend(sentences.iter().map(best));
+    }
+
     /// Searches, and says where a derivation was beaten, for global training; nothing if it is the best. Here, at the end
     /// of the search; a decoder that goes step by step looks at each.
     fn violation(

@@ -35,7 +35,7 @@ use crate::error::{Code, Error, Result};
 use crate::features::Vocabulary;
 use crate::map::{ByteRange, Bytes, WordSource};
 use crate::registry::{Registered, SystemTag, SystemVisitor};
-use crate::score::{ScorerKind, ScorerModel, Shared};
+use crate::score::{Scorer, ScorerKind, ScorerModel, Shared};
 
 pub(crate) const MAGIC: &[u8; 8] = b"TREEWRT\n";
 const VERSION: u32 = 6;
@@ -80,12 +80,31 @@ pub(crate) trait AnyModel: Send + Sync {
     /// The system's own tables.
     fn tables(&self) -> serde_json::Result<serde_json::Value>;
     fn parts(&self) -> &ModelParts;
-    fn worker(&self) -> Box<dyn ParseSentence + Send>;
+    /// A worker with this scorer.
+    fn worker_with(&self, scorer: Box<dyn Scorer>) -> Box<dyn ParseSentence + Send>;
+    /// The same with another scorer.
+    fn with_scorer(&self, scorer: Arc<dyn ScorerModel>) -> Model;
     /// Can it be searched like this? If not, why.
     fn check(&self, method: Method) -> Result<(), String>;
 
+    fn worker(&self) -> Box<dyn ParseSentence + Send> {
+        self.worker_with(self.parts().scorer.scorer())
+    }
+
     fn config(&self) -> &TrainConfig {
         &self.parts().config
+    }
+
+    /// What corresponds to a factor of e in probability, in the scores of this model. Linear models do not say; but if their
+    /// scores are logarithms of probabilities in some unit, then one eventual winner in twenty was at some time twenty times
+    /// (about three units) less likely than the best hypothesis.
+    fn score_unit(&self) -> Option<f32> {
+        let ModelParts { scorer, score_gaps, .. } = self.parts();
+        if scorer.scorer().is_log_linear() {
+            return Some(1.0);
+        }
+        let gap = score_gaps.percentile(95) as f32;
+        (gap.is_finite() && gap > 0.0).then(|| gap / 20f32.ln())
     }
 }
 
@@ -106,8 +125,13 @@ impl<S: Registered> AnyModel for TypedModel<S> {
         &self.parts
     }
 
-    fn worker(&self) -> Box<dyn ParseSentence + Send> {
-        Box::new(TypedWorker::new(self.clone()))
+    fn worker_with(&self, scorer: Box<dyn Scorer>) -> Box<dyn ParseSentence + Send> {
+        Box::new(TypedWorker::new(self.clone(), scorer))
+    }
+
+    fn with_scorer(&self, scorer: Arc<dyn ScorerModel>) -> Model {
+        let parts = ModelParts { scorer, ..self.parts.clone() };
+        Model::new(TypedModel { system: self.system.clone(), parts })
     }
 
     fn check(&self, method: Method) -> Result<(), String> {
@@ -211,6 +235,11 @@ impl Model {
         out.write_all(&front)?;
         out.write_all(bytes)?;
         Ok(())
+    }
+
+    /// The same model with weights of 8 bits; nothing if its scorer has no such weights, or has them already.
+    pub fn quantized(&self) -> Option<Model> {
+        Some(self.0.with_scorer(self.0.parts().scorer.quantized()?))
     }
 
     /// Maps a model file into memory; of a pipeline, the first parser.

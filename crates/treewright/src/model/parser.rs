@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use crate::decode::{Decoder, Guarantee, Input, Method};
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::model::{Model, ModelInfo, TypedModel};
 use crate::registry::Registered;
-use crate::score::Scorer;
+use crate::score::{Ensemble, Scorer};
 use crate::sentence::Sentence;
 use crate::tree::{ParserTree, PseudoProjective, Tree, TreeKind, deprojectivize};
 
@@ -61,6 +61,8 @@ impl ScoredTree {
 #[derive(Clone, Debug)]
 pub struct Parser {
     pub(crate) model: Model,
+    /// Models for the same actions that have a say in its scores, each with the unit of its scores; in an ensemble, all.
+    voters: Vec<(Model, f32)>,
 }
 
 impl Parser {
@@ -69,12 +71,49 @@ impl Parser {
     /// # Errors
     /// When it is not a model, or damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Ok(Parser { model: Model::open(path)? })
+        Ok(Parser::new(Model::open(path)?))
     }
 
     /// A parser for a model at hand.
     pub fn new(model: Model) -> Self {
-        Parser { model }
+        Parser { model, voters: Vec::new() }
+    }
+
+    /// A parser that goes by the scores of several models together. The first says how to search.
+    ///
+    /// # Errors
+    /// When the models are not for the same system with the same labels, or one does not say in which unit its scores are:
+    /// a linear model that was trained without a beam or without development data.
+    pub fn ensemble(parsers: &[Parser]) -> Result<Self> {
+        let refuse = |message: String| Error::new(Code::BadModel, message);
+        let Some(first) = parsers.first() else { return Err(refuse("there is no parser".to_owned())) };
+        let tables = |parser: &Parser| parser.model.0.tables().ok();
+        let encoding = |parser: &Parser| parser.model.0.config().pseudo_projective.clone();
+        let mut voters = Vec::with_capacity(parsers.len());
+        for (i, parser) in parsers.iter().enumerate() {
+            let number = i + 1;
+            let (system, of_first) = (parser.model.0.tag(), first.model.0.tag());
+            if system != of_first {
+                return Err(refuse(format!(
+                    "model {number} is for {system}, but the first is for {of_first}"
+                )));
+            }
+            if tables(parser) != tables(first) || encoding(parser) != encoding(first) {
+                let message = format!(
+                    "model {number} has other actions than the first: train both on the same trees, with the same \
+                     --min-action-count and --pseudo-projective"
+                );
+                return Err(refuse(message));
+            }
+            let unit = parser.model.0.score_unit().ok_or_else(|| {
+                let message = format!(
+                    "nobody knows how large the scores of model {number} are: train it in a beam and with --dev"
+                );
+                refuse(message)
+            })?;
+            voters.push((parser.model.clone(), unit));
+        }
+        Ok(Parser { model: first.model.clone(), voters })
     }
 
     /// What the model is.
@@ -104,9 +143,21 @@ impl Parser {
         self.model.0.check(search.method)
     }
 
+    /// Is [`Worker::parse_all`] faster than one sentence after the other?
+    pub fn prefers_batches(&self) -> bool {
+        self.worker().prefers_batches()
+    }
+
     /// A worker with scratch memory of its own, for one thread.
     pub fn worker(&self) -> Worker {
-        Worker { inner: self.model.0.worker(), search: self.default_search() }
+        let inner = match &self.voters[..] {
+            [] => self.model.0.worker(),
+            voters => {
+                let scorers = voters.iter().map(|(model, unit)| (model.0.parts().scorer.scorer(), *unit));
+                self.model.0.worker_with(Box::new(Ensemble::new(scorers)))
+            }
+        };
+        Worker { inner, search: self.default_search() }
     }
 }
 
@@ -125,6 +176,16 @@ impl Worker {
     /// The best tree; none only for a sentence without words.
     pub fn parse(&mut self, sentence: &Sentence) -> Option<Tree> {
         self.inner.parse_best(sentence, Search { k_best: 1, ..self.search })
+    }
+
+    /// Is [`Worker::parse_all`] faster than one sentence after the other?
+    pub fn prefers_batches(&self) -> bool {
+        self.inner.prefers_batches()
+    }
+
+    /// The best tree of each sentence, in order: the same as one by one, and faster with some models.
+    pub fn parse_all(&mut self, sentences: &[&Sentence]) -> Vec<Option<Tree>> {
+        self.inner.parse_all(sentences, Search { k_best: 1, ..self.search })
     }
 
     /// How many derivations of the last sentence the search compared to the end, where it merged states.
@@ -155,6 +216,12 @@ pub(crate) trait ParseSentence {
 
     /// The first of these, without its score: a little less work.
     fn parse_best(&mut self, sentence: &Sentence, search: Search) -> Option<Tree>;
+
+    /// Is it faster with many sentences at once?
+    fn prefers_batches(&self) -> bool;
+
+    /// The same for many sentences.
+    fn parse_all(&mut self, sentences: &[&Sentence], search: Search) -> Vec<Option<Tree>>;
 }
 
 pub(crate) struct TypedWorker<S: Registered> {
@@ -167,10 +234,10 @@ pub(crate) struct TypedWorker<S: Registered> {
 }
 
 impl<S: Registered> TypedWorker<S> {
-    pub(crate) fn new(model: TypedModel<S>) -> Self {
+    pub(crate) fn new(model: TypedModel<S>, scorer: Box<dyn Scorer>) -> Self {
         // The settings were checked before training; a model file with others encodes nothing.
         let encoding = model.parts.config.pseudo_projective().ok().flatten();
-        TypedWorker { scorer: model.parts.scorer.scorer(), decoder: None, model, encoding, n_items: 0 }
+        TypedWorker { scorer, decoder: None, model, encoding, n_items: 0 }
     }
 
     /// Sees to it that the decoder is the one asked for.
@@ -226,6 +293,26 @@ impl<S: Registered> ParseSentence for TypedWorker<S> {
             decoder.best_tree(Input { system: &self.model.system, scorer: &mut *self.scorer, sentence });
         self.n_items += decoder.n_items();
         tree.map(|tree| restored(tree, self.encoding))
+    }
+
+    fn prefers_batches(&self) -> bool {
+        self.scorer.prefers_batches()
+    }
+
+    fn parse_all(&mut self, sentences: &[&Sentence], search: Search) -> Vec<Option<Tree>> {
+        /// Sentences that are searched at the same time.
+        const TOGETHER: usize = 256;
+        self.set_decoder(search.method);
+        let (_, decoder) = self.decoder.as_mut().expect(WAS_SET);
+        // Exact search counts its items sentence by sentence.
+        if matches!(search.method, Method::Exact(_)) {
+            return sentences.iter().map(|sentence| self.parse_best(sentence, search)).collect();
+        }
+        let mut trees = Vec::with_capacity(sentences.len());
+        for sentences in sentences.chunks(TOGETHER) {
+            decoder.best_trees(&self.model.system, &mut *self.scorer, sentences, &mut trees);
+        }
+        trees.into_iter().map(|tree| tree.map(|tree| restored(tree, self.encoding))).collect()
     }
 }
 

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use super::{Learner, Mode, Rows, Scorer, ScorerKind, ScorerModel, Shared, SlotId, Slots, Views};
+use super::{
+    AnyLearner, Learner, Learning, Mode, Rows, Scorer, ScorerKind, ScorerModel, Shared, SlotId, Slots, Views,
+};
 use crate::config::TrainConfig;
 use crate::error::{Code, Error, Result};
 use crate::forest::{Forest, View};
@@ -18,8 +20,8 @@ impl ScorerKind for Bigrams {
         "bigrams"
     }
 
-    fn learner(&self, _config: &TrainConfig, shared: Shared) -> Result<Box<dyn Learner>> {
-        Ok(Box::new(Table::new(shared.n_actions)))
+    fn learner(&self, _config: &TrainConfig, shared: Shared, _sentences: &[&Sentence]) -> Result<AnyLearner> {
+        Ok(AnyLearner::Online(Box::new(Table::new(shared.n_actions))))
     }
 
     fn load(
@@ -84,10 +86,6 @@ impl Scorer for Table {
 }
 
 impl Learner for Table {
-    fn set_mode(&mut self, mode: Mode) {
-        self.mode = mode;
-    }
-
     fn backward(&mut self, _slot: SlotId, forest: &Forest, view: &View, gradient: &[(ActionId, f32)]) {
         assert_ne!(self.mode, Mode::Predict, "trainers say when they train");
         let start = self.row(forest, view).start;
@@ -97,6 +95,12 @@ impl Learner for Table {
     fn step(&mut self) {
         let pairs = self.weights.iter_mut().zip(&mut self.gradients);
         pairs.for_each(|(weight, gradient)| *weight -= 0.1 * std::mem::take(gradient));
+    }
+}
+
+impl Learning for Table {
+    fn set_mode(&mut self, mode: Mode) {
+        self.mode = mode;
     }
 
     fn n_features(&self) -> usize {
@@ -231,6 +235,6 @@ mod tests {
     fn a_scorer_that_does_not_exist_is_refused() {
         let config = TrainConfig { scorer: "trigrams".to_owned(), ..config(Update::Local, 1) };
         let error = train(&config, &data(), &[], None, &mut ()).expect_err("no such scorer");
-        assert!(error.message.contains("perceptron, bigrams"), "{error}");
+        assert!(error.message.contains("perceptron, neural, bigrams"), "{error}");
     }
 }

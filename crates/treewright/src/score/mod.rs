@@ -4,7 +4,11 @@
 
 #[cfg(test)]
 mod bigrams;
+mod ensemble;
+pub mod neural;
 pub mod perceptron;
+
+pub use ensemble::Ensemble;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,6 +27,7 @@ use crate::weights::kernel;
 /// Every kind of scorer.
 const KINDS: &[&dyn ScorerKind] = &[
     &perceptron::PerceptronKind,
+    &neural::NeuralKind,
     #[cfg(test)]
     &bigrams::Bigrams,
 ];
@@ -32,11 +37,11 @@ pub trait ScorerKind: Sync {
     /// The name in settings and model files.
     fn name(&self) -> &'static str;
 
-    /// A learner that knows nothing yet.
+    /// A learner that knows nothing yet, for these training sentences.
     ///
     /// # Errors
     /// When the settings do not fit.
-    fn learner(&self, config: &TrainConfig, shared: Shared) -> Result<Box<dyn Learner>>;
+    fn learner(&self, config: &TrainConfig, shared: Shared, sentences: &[&Sentence]) -> Result<AnyLearner>;
 
     /// What [`ScorerModel::header`] and [`ScorerModel::words`] gave.
     ///
@@ -110,6 +115,17 @@ pub trait Scorer: Send {
         false
     }
 
+    /// Are scores logarithms of what the probabilities of legal actions are proportional to? Then search adds up logarithms
+    /// of probabilities.
+    fn is_log_linear(&self) -> bool {
+        false
+    }
+
+    /// Is it faster to open many sentences at once and to score their states together?
+    fn prefers_batches(&self) -> bool {
+        false
+    }
+
     /// What the scores of a configuration depend on, so that search may treat configurations alike that agree in it. `None`
     /// is the whole history: then no two are alike.
     fn horizon(&self) -> Option<&Horizon> {
@@ -155,22 +171,10 @@ pub enum Mode {
     Predict,
 }
 
-/// A scorer that learns. Trainers turn losses into gradients of scores ([`Learner::backward`]), for as many states and
-/// sentences as they like, and then let it change its weights ([`Learner::step`]).
-pub trait Learner: Scorer {
+/// What can be done with everything that learns.
+pub trait Learning: Send {
     /// Changes the mode; by default both are alike.
     fn set_mode(&mut self, _mode: Mode) {}
-
-    /// The loss falls when the scores of these actions in this state move against their gradients.
-    fn backward(&mut self, slot: SlotId, forest: &Forest, view: &View, gradient: &[(ActionId, f32)]);
-
-    /// Changes the weights by the gradients since the last step: a minibatch is over.
-    fn step(&mut self);
-
-    /// Is every state a minibatch of its own in local training? If not, a number of sentences is.
-    fn learns_by_state(&self) -> bool {
-        false
-    }
 
     /// How many features or parameters have been learnt by now.
     fn n_features(&self) -> usize;
@@ -186,6 +190,73 @@ pub trait Learner: Scorer {
 
     /// Takes up what `save` wrote; nothing if it is damaged.
     fn load(&mut self, bytes: &[u8]) -> Option<()>;
+}
+
+/// A scorer that learns while it scores. Trainers turn losses into gradients of scores ([`Learner::backward`]), for as many
+/// states and sentences as they like, and then let it change its weights ([`Learner::step`]).
+pub trait Learner: Scorer + Learning {
+    /// The loss falls when the scores of these actions in this state move against their gradients.
+    fn backward(&mut self, slot: SlotId, forest: &Forest, view: &View, gradient: &[(ActionId, f32)]);
+
+    /// Changes the weights by the gradients since the last step: a minibatch is over.
+    fn step(&mut self);
+
+    /// Is every state a minibatch of its own in local training? If not, a number of sentences is.
+    fn learns_by_state(&self) -> bool {
+        false
+    }
+}
+
+/// Learns from minibatches of sentences, which are cut into a fixed number of parts: threads can work on them at the same
+/// time, and what is learnt does not depend on how many do. It learns each state by itself (local training).
+pub trait BatchLearner: Learning {
+    /// About how many words a minibatch has.
+    fn batch_words(&self) -> usize;
+
+    /// The parts of the next minibatch. Each has a share of its sentences, all with the weights as they are.
+    fn parts(&mut self) -> Vec<Box<dyn LearnerPart + '_>>;
+
+    /// Changes the weights by the gradients of the parts, when this share of the training is over, from 0 to 1.
+    ///
+    /// # Errors
+    /// When there is no sense in going on, because the gradients are not finite.
+    fn step(&mut self, progress: f64) -> Result<()>;
+}
+
+/// A part of a minibatch. Its sentences are opened all at once, and then their states are scored, in as many calls as it
+/// takes; after each call come the gradients of its scores.
+pub trait LearnerPart: Scorer {
+    /// The gradients of the loss by the scores of the last call of [`Scorer::score`], row by row.
+    fn backward(&mut self, gradients: &Rows);
+
+    /// All states were scored: turns the gradients of scores into those of weights.
+    fn finish(&mut self);
+}
+
+/// A learner of one kind or the other.
+pub enum AnyLearner {
+    /// Scores and learns by turns.
+    Online(Box<dyn Learner>),
+    /// Learns from minibatches.
+    Batch(Box<dyn BatchLearner>),
+}
+
+impl AnyLearner {
+    /// What both have in common.
+    pub fn learning(&self) -> &dyn Learning {
+        match self {
+            AnyLearner::Online(learner) => &**learner,
+            AnyLearner::Batch(learner) => &**learner,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn learning_mut(&mut self) -> &mut dyn Learning {
+        match self {
+            AnyLearner::Online(learner) => &mut **learner,
+            AnyLearner::Batch(learner) => &mut **learner,
+        }
+    }
 }
 
 /// A scorer's weights, shared by the workers of a model.
@@ -204,6 +275,11 @@ pub trait ScorerModel: Send + Sync + std::fmt::Debug {
 
     /// Its weights as a packed table (`weights/layout.rs`), for a packed model; nothing if they are to stay as they are.
     fn packed_words(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// The same with weights of 8 bits; nothing if that is how they are, or if this kind knows no such weights.
+    fn quantized(&self) -> Option<Arc<dyn ScorerModel>> {
         None
     }
 
@@ -273,6 +349,21 @@ impl Rows {
         self.values.resize(n_rows * self.stride, 0.0);
     }
 
+    /// The number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.values.len() / self.stride.max(1)
+    }
+
+    /// The number of actions.
+    pub fn n_actions(&self) -> usize {
+        self.n_actions
+    }
+
+    /// All rows, and how many numbers lie between the beginnings of two.
+    pub(crate) fn values_mut(&mut self) -> (&mut [f32], usize) {
+        (&mut self.values, self.stride)
+    }
+
     /// One row.
     #[inline]
     pub fn row(&self, row: usize) -> &[f32] {
@@ -297,6 +388,14 @@ impl Rows {
             }
         }
         best.or_else(|| legal.first())
+    }
+
+    /// The logarithm of the sum of the exponentials of the scores of legal actions.
+    pub fn log_total(&self, row: usize, legal: &ActionSet) -> f64 {
+        let row = self.row(row);
+        let highest = legal.indices().map(|action| row[action]).fold(f32::NEG_INFINITY, f32::max);
+        let total: f64 = legal.indices().map(|action| f64::from(row[action] - highest).exp()).sum();
+        f64::from(highest) + total.ln()
     }
 
     /// The legal actions of a row in ascending order, in blocks.

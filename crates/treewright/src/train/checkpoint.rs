@@ -3,7 +3,7 @@
 use super::EpochReport;
 use crate::error::{Code, Error, Result};
 use crate::model::Model;
-use crate::score::Learner;
+use crate::score::Learning;
 
 /// The state of a training run between two epochs. As bytes:
 ///
@@ -33,7 +33,7 @@ impl Checkpoint {
         reports: &[EpochReport],
         best_score: f64,
         best_model: &Model,
-        learner: &dyn Learner,
+        learner: &dyn Learning,
     ) -> Result<Self> {
         let mut model = Vec::new();
         best_model.save(&mut model)?;
@@ -42,7 +42,7 @@ impl Checkpoint {
         Ok(Checkpoint { fingerprint, reports: reports.to_vec(), best_score, best_model: model, weights })
     }
 
-    pub(super) fn restore(&self, fingerprint: u64, learner: &mut dyn Learner) -> Result<()> {
+    pub(super) fn restore(&self, fingerprint: u64, learner: &mut dyn Learning) -> Result<()> {
         if self.fingerprint != fingerprint {
             let message =
                 "the checkpoint belongs to other data or settings; delete it, or train without --resume";

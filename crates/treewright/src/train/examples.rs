@@ -153,6 +153,10 @@ pub(super) fn fingerprint(config: &TrainConfig, examples: &[Example]) -> u64 {
     let settings = TrainConfig { epochs: 1, jobs: 1, ..config.clone() };
     let mut hasher = FxHasher::default();
     serde_json::to_string(&(settings, &*config.classes)).expect("plain data").hash(&mut hasher);
+    for (word, vector) in config.vectors.iter() {
+        word.hash(&mut hasher);
+        vector.iter().for_each(|number| number.to_bits().hash(&mut hasher));
+    }
     for example in examples {
         example.actions.hash(&mut hasher);
         for token in &example.sentence.tokens {

@@ -9,8 +9,12 @@ use crate::score::Learner;
 use crate::system::TransitionSystem;
 
 /// One pass over the data with any decoder; gives the number of sentences that led to an update, and of all.
-pub(super) fn epoch<S: Registered>(task: &mut Task<S>, epoch: Epoch<'_>) -> (u64, u64) {
-    let Epoch { config, number, examples, order, learner, log, .. } = epoch;
+pub(super) fn epoch<S: Registered>(
+    task: &mut Task<S>,
+    learner: &mut dyn Learner,
+    epoch: Epoch<'_>,
+) -> (u64, u64) {
+    let Epoch { config, number, examples, order, log, .. } = epoch;
     let Task { system, decoder, .. } = task;
     let mut forest = Forest::new();
     let mut errors = 0;

@@ -2,27 +2,31 @@
 
 use super::loss::{Loss, Perceptron};
 use super::{Epoch, Task};
+use crate::config::TrainConfig;
 use crate::decode::{Greedy, Step};
 use crate::error::{Code, Error, Result};
+use crate::forest::Forest;
 use crate::ids::ActionId;
 use crate::oracle::Oracle;
 use crate::registry::Registered;
 use crate::rng::Rng;
-use crate::score::{Learner, SlotId};
+use crate::score::{Learner, Rows, SlotId};
 use crate::sentence::Sentence;
-use crate::system::ActionSet;
+use crate::system::{ActionSet, TransitionSystem};
 use crate::tree::Underivable;
 
 /// One pass over the data; gives the number of steps in which the model was wrong, and of all.
-pub(super) fn epoch<S: Registered>(task: &Task<S>, epoch: Epoch<'_>) -> Result<(u64, u64)> {
-    let Epoch { config, number, examples, order, learner, rng, log } = epoch;
+pub(super) fn epoch<S: Registered>(
+    task: &Task<S>,
+    learner: &mut dyn Learner,
+    epoch: Epoch<'_>,
+) -> Result<(u64, u64)> {
+    let Epoch { config, number, examples, order, rng, log } = epoch;
     let mut trainer = Trainer {
         system: &*task.system,
         greedy: Greedy::default(),
-        explore: if number > config.explore_after { config.explore } else { 0.0 },
+        guide: Guide::new(exploration(config, number)),
         rng,
-        good: ActionSet::default(),
-        allowed: ActionSet::default(),
         gradient: Vec::new(),
         n_wrong: 0,
         n_steps: 0,
@@ -33,7 +37,6 @@ pub(super) fn epoch<S: Registered>(task: &Task<S>, epoch: Epoch<'_>) -> Result<(
         slots.clear();
         learner.open(&sentences, &mut slots);
         for (&i, &slot) in batch.iter().zip(&slots) {
-            let unfit = |why: Underivable| Error::new(Code::Underivable, why.to_string());
             let oracle = config.oracle.for_gold(&*task.system, &task.gold[examples[i].gold]);
             trainer.learn(&examples[i].sentence, slot, &mut *oracle.map_err(unfit)?, learner);
             learner.close(slot);
@@ -47,14 +50,82 @@ pub(super) fn epoch<S: Registered>(task: &Task<S>, epoch: Epoch<'_>) -> Result<(
     Ok((trainer.n_wrong, trainer.n_steps))
 }
 
+/// The probability of following the model's own mistakes in this epoch.
+pub(super) fn exploration(config: &TrainConfig, epoch: usize) -> f64 {
+    if epoch > config.explore_after { config.explore } else { 0.0 }
+}
+
+pub(super) fn unfit(why: Underivable) -> Error {
+    Error::new(Code::Underivable, why.to_string())
+}
+
+/// What an oracle says about a state, and where training goes from there.
+pub(super) struct Guide {
+    /// With this probability the model's own mistakes are followed.
+    explore: f64,
+    /// The optimal actions of the last state.
+    pub(super) good: ActionSet,
+    allowed: ActionSet,
+}
+
+/// The best actions of a state by their scores.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Best {
+    /// Of all legal ones.
+    pub(super) predicted: ActionId,
+    /// Of the optimal ones.
+    good: ActionId,
+}
+
+impl Guide {
+    pub(super) fn new(explore: f64) -> Self {
+        Guide { explore, good: ActionSet::default(), allowed: ActionSet::default() }
+    }
+
+    /// Asks the oracle. The parser will choose among all legal actions, so that is what it learns to do; only what is
+    /// right, and where training goes, is up to the oracle.
+    pub(super) fn ask<S: TransitionSystem>(
+        &mut self,
+        system: &S,
+        oracle: &mut dyn Oracle<S>,
+        (forest, state): (&mut Forest, &S::State),
+        (rows, row): (&Rows, usize),
+        legal: &ActionSet,
+    ) -> Best {
+        self.allowed.clone_from(legal);
+        oracle.restrict(system, forest, state, &mut self.allowed);
+        oracle.optimal(system, forest, state, &self.allowed, &mut self.good);
+        Best {
+            predicted: rows.best(row, legal).expect("a state that is not final has a legal action"),
+            good: rows.best(row, &self.good).expect("an oracle always has an optimal action"),
+        }
+    }
+
+    /// The next action, which the oracle is told.
+    pub(super) fn next<S: TransitionSystem>(
+        &self,
+        system: &S,
+        oracle: &mut dyn Oracle<S>,
+        (forest, state): (&Forest, &S::State),
+        best: Best,
+        rng: &mut Rng,
+    ) -> ActionId {
+        let follows = !self.good.contains(best.predicted)
+            && self.explore > 0.0
+            && rng.unit() < self.explore
+            && self.allowed.contains(best.predicted)
+            && oracle.may_follow(system, forest, state, best.predicted);
+        let action = if follows { best.predicted } else { best.good };
+        oracle.advance(system, forest, state, action);
+        action
+    }
+}
+
 struct Trainer<'a, S> {
     system: &'a S,
     greedy: Greedy,
-    /// With this probability the model's own mistakes are followed.
-    explore: f64,
+    guide: Guide,
     rng: &'a mut Rng,
-    good: ActionSet,
-    allowed: ActionSet,
     gradient: Vec<(ActionId, f32)>,
     n_wrong: u64,
     n_steps: u64,
@@ -69,19 +140,13 @@ impl<S: Registered> Trainer<'_, S> {
         oracle: &mut dyn Oracle<S>,
         learner: &mut dyn Learner,
     ) {
-        let Trainer { system, greedy, explore, rng, good, allowed, gradient, n_wrong, n_steps } = self;
+        let Trainer { system, greedy, guide, rng, gradient, n_wrong, n_steps } = self;
         let choose = |step: Step<'_, S, dyn Learner + '_>| {
             let Step { scorer: learner, slot, forest, state, view, rows, legal } = step;
-            // The parser will choose among all legal actions, so that is what it learns to do; only what is right, and
-            // where training goes, is up to the oracle.
-            allowed.clone_from(legal);
-            oracle.restrict(system, forest, state, allowed);
-            oracle.optimal(system, forest, state, allowed, good);
-            let predicted = rows.best(0, legal).expect("a state that is not final has a legal action");
-            let best_good = rows.best(0, good).expect("an oracle always has an optimal action");
+            let best = guide.ask(*system, oracle, (forest, state), (rows, 0), legal);
             *n_steps += 1;
             if legal.len() > 1 {
-                let loss = Perceptron.gradient(rows.row(0), legal, good, gradient);
+                let loss = Perceptron.gradient(rows.row(0), legal, &guide.good, gradient);
                 *n_wrong += u64::from(loss > 0.0);
                 if loss > 0.0 {
                     learner.backward(slot, forest, &view, gradient);
@@ -90,15 +155,7 @@ impl<S: Registered> Trainer<'_, S> {
                     learner.step();
                 }
             }
-            let is_wrong = !good.contains(predicted);
-            let follows = is_wrong
-                && *explore > 0.0
-                && rng.unit() < *explore
-                && allowed.contains(predicted)
-                && oracle.may_follow(system, forest, state, predicted);
-            let action = if follows { predicted } else { best_good };
-            oracle.advance(system, forest, state, action);
-            action
+            guide.next(*system, oracle, (forest, state), best, rng)
         };
         greedy.walk(*system, learner, (slot, sentence), choose);
     }

@@ -1,5 +1,6 @@
 //! Training: which states to learn from, when to stop. It names no file and prints nothing; it reports to a `Log`.
 
+mod batch;
 mod checkpoint;
 mod choose;
 mod examples;
@@ -30,7 +31,7 @@ use crate::parallel;
 use crate::registry::OracleKind;
 use crate::registry::{Registered, SystemVisitor};
 use crate::rng::Rng;
-use crate::score::{Learner, Mode, ScorerKind, Shared};
+use crate::score::{AnyLearner, Mode, Scorer, ScorerKind, Shared};
 use crate::sentence::Sentence;
 use crate::tree::Entry;
 use crate::tree::TreeKind;
@@ -118,6 +119,8 @@ pub trait Log {
     fn sentence(&mut self, _epoch: usize, _done: usize, _total: usize) {}
     /// An epoch is over.
     fn epoch(&mut self, _report: &EpochReport) {}
+    /// Training cannot go on, for this reason; the best model of the epochs before is the result.
+    fn stopped(&mut self, _why: &Error) {}
     /// Training can go on from here: `make` gives the checkpoint, to a log that wants it. Called after every epoch but the
     /// last.
     ///
@@ -188,12 +191,13 @@ pub fn train_on(
     }
     let vocabulary = Arc::new(vocabulary);
     let shared = Shared { vocabulary: vocabulary.clone(), n_actions };
-    let mut learner = <dyn ScorerKind>::named(&config.scorer)?.learner(config, shared)?;
-    task.check(Method::of(config), &*learner)?;
+    let sentences: Vec<&Sentence> = examples.iter().map(|example| &example.sentence).collect();
+    let mut learner = <dyn ScorerKind>::named(&config.scorer)?.learner(config, shared, &sentences)?;
+    check_search(&*task, config, &learner)?;
     let fingerprint = examples::fingerprint(config, &examples);
     let (mut reports, mut best) = (Vec::new(), None::<(f64, Model)>);
     if let Some(checkpoint) = resume {
-        checkpoint.restore(fingerprint, &mut *learner)?;
+        checkpoint.restore(fingerprint, learner.learning_mut())?;
         reports.clone_from(&checkpoint.reports);
         best = Some((checkpoint.best_score, Model::from_bytes(&checkpoint.best_model)?));
         reports.iter().for_each(|report| log.epoch(report));
@@ -205,10 +209,18 @@ pub fn train_on(
         let mut rng = Rng::new(seed);
         let mut order: Vec<usize> = (0..examples.len()).collect();
         rng.shuffle(&mut order);
-        learner.set_mode(Mode::Train { seed });
+        learner.learning_mut().set_mode(Mode::Train { seed });
         let (examples, order) = (&examples[..], &order[..]);
-        let epoch = Epoch { config, number, examples, order, learner: &mut *learner, rng: &mut rng, log };
-        let (errors, of) = task.epoch(epoch)?;
+        let epoch = Epoch { config, number, examples, order, rng: &mut rng, log };
+        let (errors, of) = match task.epoch(&mut learner, epoch) {
+            // The best model up to here is as good as it was.
+            Err(error) if error.code == Code::BadTraining && best.is_some() => {
+                log.stopped(&error);
+                break;
+            }
+            done => done?,
+        };
+        let learner = learner.learning_mut();
         learner.set_mode(Mode::Predict);
         let train_seconds = started.elapsed().as_secs_f64();
         let parts = ModelParts {
@@ -238,10 +250,26 @@ pub fn train_on(
         }
         if number < config.epochs {
             let (best_score, best_model) = best.as_ref().expect("there was an epoch");
-            log.checkpoint(&|| Checkpoint::new(fingerprint, &reports, *best_score, best_model, &*learner))?;
+            log.checkpoint(&|| Checkpoint::new(fingerprint, &reports, *best_score, best_model, learner))?;
         }
     }
     Ok(best.expect("there is at least one epoch").1)
+}
+
+/// Can the learner be trained, and what it learns be searched, like this?
+fn check_search(task: &dyn AnyTask, config: &TrainConfig, learner: &AnyLearner) -> Result<()> {
+    let method = Method::of(config);
+    match learner {
+        AnyLearner::Online(learner) => task.check(method, &**learner),
+        AnyLearner::Batch(_) if config.is_global() => {
+            let message = format!(
+                "the {} scorer learns step by step: train with update = \"local\" (--update local)",
+                config.scorer
+            );
+            Err(Error::new(Code::BadTraining, message))
+        }
+        AnyLearner::Batch(learner) => task.check(method, &*learner.freeze()?.scorer()),
+    }
 }
 
 /// One pass over the data.
@@ -251,7 +279,6 @@ struct Epoch<'a> {
     number: usize,
     examples: &'a [Example],
     order: &'a [usize],
-    learner: &'a mut dyn Learner,
     rng: &'a mut Rng,
     log: &'a mut dyn Log,
 }
@@ -259,12 +286,12 @@ struct Epoch<'a> {
 /// The part of training that depends on the type of states, so that the rest is compiled once.
 trait AnyTask {
     /// Learns from the examples once; gives the number of mistakes, and of chances to make one.
-    fn epoch(&mut self, epoch: Epoch<'_>) -> Result<(u64, u64)>;
-    /// Can the search be done with what is learnt?
+    fn epoch(&mut self, learner: &mut AnyLearner, epoch: Epoch<'_>) -> Result<(u64, u64)>;
+    /// Can the search be done with these scores?
     ///
     /// # Errors
     /// Why not.
-    fn check(&self, method: Method, learner: &dyn Learner) -> Result<()>;
+    fn check(&self, method: Method, scorer: &dyn Scorer) -> Result<()>;
     /// A model with what was learnt.
     fn model(&self, parts: ModelParts) -> Model;
 }
@@ -276,15 +303,18 @@ struct Task<S: Registered> {
 }
 
 impl<S: Registered> AnyTask for Task<S> {
-    fn epoch(&mut self, epoch: Epoch<'_>) -> Result<(u64, u64)> {
-        if epoch.config.update == Update::Local {
-            return local::epoch(self, epoch);
+    fn epoch(&mut self, learner: &mut AnyLearner, epoch: Epoch<'_>) -> Result<(u64, u64)> {
+        match learner {
+            AnyLearner::Online(learner) if epoch.config.is_global() => {
+                Ok(global::epoch(self, &mut **learner, epoch))
+            }
+            AnyLearner::Online(learner) => local::epoch(self, &mut **learner, epoch),
+            AnyLearner::Batch(learner) => batch::epoch(self, &mut **learner, epoch),
         }
-        Ok(global::epoch(self, epoch))
     }
 
-    fn check(&self, method: Method, learner: &dyn Learner) -> Result<()> {
-        method.check(&*self.system, learner).map_err(|why| Error::new(Code::BadTraining, why))
+    fn check(&self, method: Method, scorer: &dyn Scorer) -> Result<()> {
+        method.check(&*self.system, scorer).map_err(|why| Error::new(Code::BadTraining, why))
     }
 
     fn model(&self, parts: ModelParts) -> Model {
@@ -353,12 +383,27 @@ pub fn check_dev(kind: TreeKind, dev: &[Entry]) -> Result<()> {
 fn score_dev(model: &Model, dev: &[Entry]) -> Result<(Option<f64>, Option<f64>, ScoreGaps)> {
     let config = model.0.config();
     let method = Method::of(config);
+    let (mut trees, mut gaps) = (Vec::new(), Vec::new());
+    if method == Method::Greedy {
+        let worker = || {
+            let mut worker = model.0.worker();
+            move |entries: &[Entry]| {
+                let sentences: Vec<&Sentence> = entries.iter().map(|entry| &entry.sentence).collect();
+                worker.parse_all(&sentences, Search { method, k_best: 1 })
+            }
+        };
+        parallel::map(config.jobs, dev.chunks(64), worker, |parsed| {
+            trees.extend(parsed);
+            Ok(())
+        })?;
+        let (all, disc) = score_trees(dev, &trees);
+        return Ok((all, disc, ScoreGaps::default()));
+    }
     let worker = || {
         let mut worker = model.0.worker();
         let search = Search { method, k_best: 1 };
         move |entry: &Entry| worker.parse(&entry.sentence, search).pop()
     };
-    let (mut trees, mut gaps) = (Vec::new(), Vec::new());
     for parse in parsed(dev, config.jobs, worker)? {
         gaps.push(parse.as_ref().map_or(0.0, |parse| parse.score_gap));
         trees.push(parse.map(|parse| parse.tree));

@@ -28,6 +28,10 @@ impl Recipe {
         "discontinuous",
         "paper-001",
         "paper-004",
+        "paper-003",
+        "neural-dependencies",
+        "neural-constituents",
+        "neural-discontinuous",
     ];
 
     /// The recipe of that name.

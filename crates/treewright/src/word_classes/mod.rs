@@ -65,7 +65,7 @@ impl FromIterator<(u32, Cluster)> for WordClasses {
 }
 
 /// Words with their vectors, from which classes of words are made.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub struct WordVectors {
     words: Vec<String>,
     points: Points,
@@ -114,6 +114,16 @@ impl WordVectors {
         vectors.points.normalise();
         vectors.fine = vectors.points.clusters(N_FINE, seed);
         Ok(vectors)
+    }
+
+    /// Have they no words?
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// The words, in lower case, with their vectors, which are all one long.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &[f32])> {
+        self.words.iter().enumerate().map(|(i, word)| (word.as_str(), self.points.get(i)))
     }
 
     /// What the vectors say about tags, if any token with a vector has one.

@@ -5,7 +5,7 @@ use crate::rng::Rng;
 const ROUNDS: usize = 12;
 
 /// Points of `n` numbers each, one after the other.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(super) struct Points {
     pub(super) numbers: Vec<f32>,
     pub(super) n: usize,

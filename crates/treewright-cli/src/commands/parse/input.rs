@@ -22,6 +22,8 @@ const BATCH: usize = 64;
 
 /// About this many bytes that a thread reads itself go to it together.
 const PORTION: usize = 1 << 16;
+/// The same for parsers that are faster with many sentences at once.
+const LARGE_PORTION: usize = 1 << 18;
 
 /// Work for a thread.
 pub(super) enum Batch {
@@ -172,6 +174,8 @@ pub(super) struct Input<'a> {
     pub(super) without_tags: &'a WithoutTags,
     /// How documents are laid out, if the input has any.
     pub(super) layout: Option<Layout>,
+    /// Is the parser faster with many sentences at once?
+    pub(super) prefers_batches: bool,
     /// Sentences of raw text so far.
     pub(super) n_sentences: usize,
 }
@@ -209,7 +213,8 @@ impl Input<'_> {
         }
         let file = FileInfo { options, by_content };
         if format.has_blank_lines() {
-            return send_portions(source, format, file, is_live, pending);
+            let size = if self.prefers_batches { LARGE_PORTION } else { PORTION };
+            return send_portions(source, format, file, (is_live, size), pending);
         }
         if format == Format::Text {
             return self.read_text(source, path, is_live, &file.options, pending);
@@ -281,14 +286,14 @@ fn send_portions(
     source: Box<dyn Read + Send + '_>,
     format: Format,
     file: FileInfo,
-    is_live: bool,
+    (is_live, size): (bool, usize),
     pending: &SharedPending<'_>,
 ) -> Result<()> {
     let file = Arc::new(file);
     let limit = file.options.limit;
     let portions = match is_live {
-        true => Portions::eager(source, PORTION, limit),
-        false => Portions::new(source, PORTION, limit),
+        true => Portions::eager(source, size, limit),
+        false => Portions::new(source, size, limit),
     };
     for portion in portions {
         let portion = portion.map_err(|error| error.in_file(&file.options.file))?;

@@ -101,14 +101,15 @@ pub struct TrainArgs {
     #[arg(long)]
     pub jackknife_only: bool,
 
-    /// Word vectors (a word and its numbers a line, gzipped or not), from which the tagger learns classes of words,
-    /// and so does a parser with such features (dependency-classes)
+    /// Word vectors (a word and its numbers a line, gzipped or not), which a neural parser looks at, and from which the
+    /// tagger learns classes of words, and so does a parser with such features (dependency-classes)
     #[arg(long, value_name = "FILE")]
     pub vectors: Option<PathBuf>,
 
-    /// The scorer
-    #[arg(long, value_parser = ["perceptron"], default_value = "perceptron")]
-    pub scorer: String,
+    /// The scorer: perceptron (linear, over feature templates) or neural (LSTMs over words; learns step by step, no tags
+    /// needed) [default: perceptron]
+    #[arg(long, value_parser = ["perceptron", "neural"], hide_possible_values = true)]
+    pub scorer: Option<String>,
 
     /// The oracle of step-by-step training [default: dynamic; static where a system has none]
     #[arg(long, value_name = "KIND", value_parser = values::oracle())]
@@ -195,13 +196,14 @@ pub struct TrainArgs {
 }
 
 /// The flags that do nothing where no parser is trained.
-const OF_THE_PARSER: [&str; 21] = [
+const OF_THE_PARSER: [&str; 22] = [
     "recipe",
     "system",
     "config",
     "resume",
     "jackknife",
     "jackknife_only",
+    "scorer",
     "oracle",
     "features",
     "decoder",
@@ -231,6 +233,11 @@ pub enum UpdateArg {
     Local,
     Early,
     MaxViolation,
+}
+
+/// Is the scorer a neural network?
+pub fn is_neural(config: &TrainConfig) -> bool {
+    config.scorer == "neural"
 }
 
 fn probability(text: &str) -> Result<f64, String> {
@@ -269,6 +276,7 @@ impl TrainArgs {
         }
         set!(
             system,
+            scorer,
             oracle,
             features,
             beam,
@@ -288,6 +296,11 @@ impl TrainArgs {
         if self.pseudo_projective.is_none() && self.config.is_none() && !config.system.info().is_projective()
         {
             config.pseudo_projective = String::new();
+        }
+        // A neural network learns step by step, and its scores are good enough for greedy search.
+        if self.scorer.as_deref() == Some("neural") {
+            config.update = Update::Local;
+            config.beam = self.beam.unwrap_or(1);
         }
         // A beam of one has nothing to compare: learn step by step, unless told otherwise.
         if self.beam == Some(1) {
@@ -418,12 +431,12 @@ impl TrainArgs {
 
     /// Refuses word vectors that nothing looks at.
     pub fn check_vectors(&self, config: &TrainConfig, parts: &[TextPart]) -> Result<()> {
-        let uses_classes =
-            !self.no_parser && config.templates().is_ok_and(|templates| templates.uses_classes());
-        if self.vectors.is_some() && !parts.contains(&TextPart::Tagger) && !uses_classes {
+        let uses_classes = || config.templates().is_ok_and(|templates| templates.uses_classes());
+        let is_used = !self.no_parser && (is_neural(config) || uses_classes());
+        if self.vectors.is_some() && !parts.contains(&TextPart::Tagger) && !is_used {
             return Err(usage(
-                "--vectors has no effect without a tagger or features of word classes: leave it out, or add --with \
-                 tagger or --features dependency-classes",
+                "--vectors has no effect without a tagger, a neural scorer or features of word classes: leave it out, \
+                 or add --with tagger, --scorer neural or --features dependency-classes",
             ));
         }
         Ok(())

@@ -270,6 +270,11 @@ impl Log for Progress {
         self.reports.push(report.clone());
     }
 
+    fn stopped(&mut self, why: &Error) {
+        self.say(&format!("  stopped: {}; the best model up to here is kept", why.message));
+        self.note(&serde_json::json!({"stopped": why.message}));
+    }
+
     fn checkpoint(&mut self, make: &dyn Fn() -> Result<Checkpoint>) -> Result<()> {
         let checkpoint = make()?;
         let path = with_suffix(&self.output, ".checkpoint");

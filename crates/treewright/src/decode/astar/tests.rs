@@ -11,7 +11,7 @@ use crate::ids::LabelId;
 use crate::laws;
 use crate::rng::Rng;
 use crate::score::perceptron::Perceptron;
-use crate::score::{ItemScorer, Learner, Role, Rows, SlotId, Slots, Views};
+use crate::score::{ItemScorer, Learner, Learning, Role, Rows, SlotId, Slots, Views};
 use crate::system::ActionSet;
 use crate::systems::binary::Symbols;
 use crate::systems::bottom_up_2n::BottomUp2n;

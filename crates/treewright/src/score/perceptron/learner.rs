@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::features::{Encoded, Extractor, Horizon, SeparateKeys, TemplateSet, Vocabulary};
 use crate::forest::{Forest, Kind, View};
 use crate::ids::{ActionId, LabelId};
-use crate::score::{ItemScorer, Learner, Role, Rows, Scorer, ScorerModel, SlotId, Slots, Views};
+use crate::score::{ItemScorer, Learner, Learning, Role, Rows, Scorer, ScorerModel, SlotId, Slots, Views};
 use crate::sentence::Sentence;
 
 /// The weight of one (feature, action) pair.
@@ -357,7 +357,9 @@ impl Learner for Perceptron {
     fn learns_by_state(&self) -> bool {
         true
     }
+}
 
+impl Learning for Perceptron {
     fn n_features(&self) -> usize {
         self.weights.n_used
     }

@@ -11,11 +11,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Learner, Scorer, ScorerKind, ScorerModel, Shared};
+use super::{AnyLearner, Scorer, ScorerKind, ScorerModel, Shared};
 use crate::config::TrainConfig;
 use crate::error::{Code, Error, Result};
 use crate::features::{TemplateSet, Vocabulary};
 use crate::map::WordSource;
+use crate::sentence::Sentence;
 use crate::weights::Shape;
 
 /// The kind.
@@ -42,9 +43,9 @@ impl ScorerKind for PerceptronKind {
         "perceptron"
     }
 
-    fn learner(&self, config: &TrainConfig, shared: Shared) -> Result<Box<dyn Learner>> {
+    fn learner(&self, config: &TrainConfig, shared: Shared, _sentences: &[&Sentence]) -> Result<AnyLearner> {
         let perceptron = Perceptron::new(shared.vocabulary, config.templates()?, shared.n_actions);
-        Ok(Box::new(perceptron.with_min_weight(config.min_weight)))
+        Ok(AnyLearner::Online(Box::new(perceptron.with_min_weight(config.min_weight))))
     }
 
     fn load(

@@ -1,0 +1,95 @@
+//! Neural models from outside: training, going on, parsing many sentences or one, 8 bits, votes.
+
+use std::fs;
+use std::path::Path;
+
+use crate::common::{folder, refusal, stdout};
+
+/// A sample treebank.
+fn data(name: &str) -> String {
+    format!("{}/../../data/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Settings for a network that learns in a moment.
+const SETTINGS: &str = "\
+system = \"arc-hybrid\"
+scorer = \"neural\"
+update = \"local\"
+beam = 1
+epochs = 4
+pseudo-projective = \"head\"
+[neural]
+word-size = 8
+affix-size = 4
+affix-rows = 50
+input-size = 12
+units = 10
+hidden = 12
+batch-words = 100
+learning-rate = 0.01
+";
+
+fn path(folder: &Path, name: &str) -> String {
+    folder.join(name).to_str().expect("a plain path").to_owned()
+}
+
+/// Trains with the settings, or with what the flags say.
+fn train(folder: &Path, model: &str, flags: &[&str]) -> String {
+    let (settings, model) = (path(folder, "settings.toml"), path(folder, model));
+    fs::write(&settings, SETTINGS).expect("a folder");
+    let treebank = data("ud_english_ewt.conllu");
+    let mut arguments = vec!["train", "--train", &treebank, "--dev", &treebank, "-o", &model];
+    if !flags.contains(&"--recipe") {
+        arguments.extend(["--config", &settings]);
+    }
+    arguments.extend(flags);
+    stdout(&arguments, "");
+    model
+}
+
+#[test]
+fn a_neural_model_is_trained_parses_is_quantised_and_votes() {
+    let folder = folder("neural");
+    let model = train(&folder, "neural.model", &["--jobs", "2"]);
+    let again = train(&folder, "again.model", &["--jobs", "1"]);
+    assert!(
+        fs::read(&model).expect("a model") == fs::read(&again).expect("a model"),
+        "threads change nothing"
+    );
+    let treebank = data("ud_english_ewt.conllu");
+    let parse = |flags: &[&str]| stdout(&[&["parse", &treebank, "--to", "conllu"], flags].concat(), "");
+    let trees = parse(&["--model", &model]);
+    assert!(trees.contains("nsubj"));
+    assert_eq!(parse(&["--model", &model, "--jobs", "3"]), trees);
+    // Scores are asked for one sentence at a time.
+    let scored = stdout(&["parse", &treebank, "--to", "json", "--model", &model], "");
+    assert_eq!(scored.matches("\"score\":-").count(), scored.lines().count(), "logarithms of probabilities");
+    assert!(!parse(&["--model", &model, "--beam", "4"]).is_empty());
+
+    let small = path(&folder, "small.model");
+    stdout(&["quantize", &model, "-o", &small], "");
+    let size = |path: &str| fs::metadata(path).expect("a model").len();
+    assert!(size(&small) < size(&model));
+    assert!(!parse(&["--model", &small]).is_empty());
+    assert!(refusal(1, &["quantize", &small, "-o", &again], "").contains("no neural parser"));
+
+    // A model that votes with itself changes nothing; linear and neural models vote together.
+    assert_eq!(parse(&["--model", &model, "--model", &model]), trees);
+    let flags = ["--recipe", "dependencies", "--epochs", "2", "--min-action-count", "1"];
+    let linear = train(&folder, "linear.model", &flags);
+    assert!(!parse(&["--model", &linear, "--model", &model]).is_empty());
+    let flags = ["--recipe", "dependencies", "--epochs", "1", "--min-action-count", "3"];
+    let other = train(&folder, "other.model", &flags);
+    let message = refusal(1, &["parse", &treebank, "--model", &linear, "--model", &other], "");
+    assert!(message.contains("model 2 has other actions"), "{message}");
+}
+
+#[test]
+fn word_vectors_go_into_the_model() {
+    let folder = folder("neural_vectors");
+    let vectors = path(&folder, "vectors.txt");
+    fs::write(&vectors, "the 1 0\nof 0 1\nand 0.5 0.5\n").expect("a folder");
+    let model = train(&folder, "neural.model", &["--vectors", &vectors, "--epochs", "1"]);
+    let treebank = data("ud_english_ewt.conllu");
+    assert!(!stdout(&["parse", &treebank, "--model", &model], "").is_empty());
+}

@@ -1,0 +1,147 @@
+//! The settings of the neural scorer.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Code, Error, Result};
+
+/// What a state loses by, in local training of scorers that learn from minibatches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossKind {
+    /// Minus the logarithm of the probability of the optimal actions together.
+    #[default]
+    Log,
+    /// The best optimal action should be above the best other by 1.
+    Hinge,
+}
+
+/// The sizes of a neural scorer, and how it learns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct NeuralConfig {
+    /// Numbers in the embedding of a word.
+    pub word_size: usize,
+    /// Numbers in the embedding of an affix, of the shape of a word, or of a tag.
+    pub affix_size: usize,
+    /// Rows in the table of each kind of affix; affixes are hashed to them.
+    pub affix_rows: usize,
+    /// Numbers that stand for a word before its context is read.
+    pub input_size: usize,
+    /// LSTM units in each direction.
+    pub units: usize,
+    /// LSTM layers.
+    pub layers: usize,
+    /// Units between the words of a state and the scores of its actions.
+    pub hidden: usize,
+    /// The places of a configuration that are looked at; empty for those that suit the system.
+    pub places: String,
+    /// Are the tags of the input looked at?
+    pub tags: bool,
+    /// The weight of the loss of tags, which are learnt beside actions where the treebank has them.
+    pub tag_weight: f32,
+    /// The probability of leaving out a value between layers while learning.
+    pub dropout: f64,
+    /// ... of treating a word as unknown.
+    pub word_dropout: f64,
+    /// ... of leaving out an affix.
+    pub affix_dropout: f64,
+    /// The loss of a state.
+    pub loss: LossKind,
+    /// About how many words a minibatch has.
+    pub batch_words: usize,
+    /// Parts of a minibatch, which threads share. It changes the order in which gradients are added, and so the model a
+    /// little; the number of threads does not.
+    pub shards: usize,
+    /// The learning rate at its highest; it rises for a fiftieth of the training and then falls to a fiftieth.
+    pub learning_rate: f32,
+    /// Adam's memory of gradients.
+    pub beta_1: f32,
+    /// Adam's memory of their squares.
+    pub beta_2: f32,
+    /// Gradients that are longer together are shortened to this.
+    pub clip: f32,
+    /// How much of the average of the weights is left after a step.
+    pub average: f32,
+}
+
+impl Default for NeuralConfig {
+    fn default() -> Self {
+        NeuralConfig {
+            word_size: 100,
+            affix_size: 32,
+            affix_rows: 2000,
+            input_size: 160,
+            units: 160,
+            layers: 2,
+            hidden: 160,
+            places: String::new(),
+            tags: false,
+            tag_weight: 0.5,
+            dropout: 0.3,
+            word_dropout: 0.125,
+            affix_dropout: 0.1,
+            loss: LossKind::Log,
+            batch_words: 800,
+            shards: 2,
+            learning_rate: 2e-3,
+            beta_1: 0.9,
+            beta_2: 0.95,
+            clip: 5.0,
+            average: 0.998,
+        }
+    }
+}
+
+impl NeuralConfig {
+    /// Are these the settings that go without saying?
+    pub(super) fn is_default(&self) -> bool {
+        *self == NeuralConfig::default()
+    }
+
+    /// Do the settings make sense?
+    ///
+    /// # Errors
+    /// With the name of the setting that does not.
+    pub fn check(&self) -> Result<()> {
+        /// Larger sizes are mistakes, or damage in a model file.
+        const MAX_SIZE: usize = 1 << 14;
+        let sizes = [
+            ("word-size", self.word_size),
+            ("affix-size", self.affix_size),
+            ("affix-rows", self.affix_rows),
+            ("input-size", self.input_size),
+            ("units", self.units),
+            ("hidden", self.hidden),
+            ("batch-words", self.batch_words),
+        ];
+        let refuse = |name: &str, what: &str| {
+            Err(Error::new(Code::BadTraining, format!("neural.{name} must be {what}")))
+        };
+        if let Some((name, _)) = sizes.iter().find(|(_, size)| !(1..=MAX_SIZE).contains(size)) {
+            return refuse(name, &format!("from 1 to {MAX_SIZE}"));
+        }
+        for (name, count) in [("layers", self.layers), ("shards", self.shards)] {
+            if !(1..=64).contains(&count) {
+                return refuse(name, "from 1 to 64");
+            }
+        }
+        let shares = [
+            ("dropout", self.dropout),
+            ("word-dropout", self.word_dropout),
+            ("affix-dropout", self.affix_dropout),
+            ("beta-1", self.beta_1.into()),
+            ("beta-2", self.beta_2.into()),
+            ("average", self.average.into()),
+        ];
+        if let Some((name, _)) = shares.iter().find(|(_, share)| !(0.0..1.0).contains(share)) {
+            return refuse(name, "from 0 to less than 1");
+        }
+        let is_positive = |number: f32| number.is_finite() && number > 0.0;
+        match () {
+            () if !is_positive(self.learning_rate) => refuse("learning-rate", "above 0"),
+            () if !is_positive(self.clip) => refuse("clip", "above 0"),
+            () if !self.tag_weight.is_finite() || self.tag_weight < 0.0 => refuse("tag-weight", "0 or more"),
+            () => Ok(()),
+        }
+    }
+}

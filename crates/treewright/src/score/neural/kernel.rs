@@ -1,0 +1,585 @@
+//! The innermost loops of neural networks: matrix products with packed weights, and what is done number by number.
+//!
+//! Every number of a product is one chain of fused multiplications and additions over the inner dimension, in order. So a
+//! product has the same bits for a row alone as for a row among others, with AVX2 as without, on every machine.
+#![allow(unsafe_code)]
+
+/// The columns that lie together in a packed matrix: two AVX2 registers.
+pub(super) const PANEL: usize = 16;
+
+/// The most rows of a block: with two registers each they leave room for a row of weights.
+const MAX_ROWS: usize = 6;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C, align(64))]
+struct Line([f32; PANEL]);
+
+/// A matrix for the right side of products: panels of 16 columns, each from its first row to its last. The columns that
+/// the last panel lacks are zeros.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Packed {
+    lines: Vec<Line>,
+    n_rows: usize,
+    n_columns: usize,
+}
+
+impl Packed {
+    /// Packs a matrix that lies row by row.
+    pub(super) fn set(&mut self, matrix: &[f32], n_rows: usize, n_columns: usize) {
+        assert_eq!(matrix.len(), n_rows * n_columns, "a matrix has rows and columns");
+        self.set_rows(Left { values: matrix, n_rows, stride: n_columns }, n_columns);
+    }
+
+    /// Packs rows of `n_columns` numbers that may lie apart.
+    pub(super) fn set_rows(&mut self, matrix: Left<'_>, n_columns: usize) {
+        let Left { values, n_rows, stride } = matrix;
+        (self.n_rows, self.n_columns) = (n_rows, n_columns);
+        self.lines.resize(n_columns.div_ceil(PANEL) * n_rows, Line::default());
+        for (j, panel) in self.lines.chunks_exact_mut(n_rows.max(1)).enumerate() {
+            let start = j * PANEL;
+            let width = PANEL.min(n_columns - start);
+            for (line, row) in panel.iter_mut().zip(values.chunks(stride)) {
+                line.0[..width].copy_from_slice(&row[start..start + width]);
+                line.0[width..].fill(0.0);
+            }
+        }
+    }
+
+    /// Packs the transpose of a matrix that lies row by row: its columns become the rows of the packed one.
+    pub(super) fn set_transposed(&mut self, matrix: &[f32], n_rows: usize, n_columns: usize) {
+        assert_eq!(matrix.len(), n_rows * n_columns, "a matrix has rows and columns");
+        (self.n_rows, self.n_columns) = (n_columns, n_rows);
+        self.lines.resize(n_rows.div_ceil(PANEL) * n_columns, Line::default());
+        for (j, panel) in self.lines.chunks_exact_mut(n_columns.max(1)).enumerate() {
+            let rows = &matrix[j * PANEL * n_columns..];
+            let width = PANEL.min(n_rows - j * PANEL);
+            for (p, line) in panel.iter_mut().enumerate() {
+                for (i, value) in line.0.iter_mut().enumerate() {
+                    *value = if i < width { rows[i * n_columns + p] } else { 0.0 };
+                }
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn of(matrix: &[f32], n_rows: usize, n_columns: usize) -> Self {
+        let mut packed = Packed::default();
+        packed.set(matrix, n_rows, n_columns);
+        packed
+    }
+}
+
+/// The left side of a product: rows that may lie apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Left<'a> {
+    pub(super) values: &'a [f32],
+    pub(super) n_rows: usize,
+    /// From one row to the next.
+    pub(super) stride: usize,
+}
+
+impl<'a> Left<'a> {
+    /// Rows that lie one after the other.
+    pub(super) fn dense(values: &'a [f32], width: usize) -> Self {
+        Left { values, n_rows: values.len() / width.max(1), stride: width }
+    }
+}
+
+/// What a product does with what is in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sum {
+    /// It is overwritten.
+    Fresh,
+    /// It is added to.
+    Added,
+}
+
+/// The product of `left` and `right`, to rows that begin every `stride` numbers of `out`.
+pub(super) fn multiply(left: Left<'_>, right: &Packed, out: &mut [f32], stride: usize, sum: Sum) {
+    let (m, k, n) = (left.n_rows, right.n_rows, right.n_columns);
+    if m == 0 || n == 0 {
+        return;
+    }
+    assert!(left.values.len() >= (m - 1) * left.stride + k && left.stride >= k, "the left side has its rows");
+    assert!(out.len() >= (m - 1) * stride + n && stride >= n, "there is room for the product");
+    #[cfg(target_arch = "x86_64")]
+    if has_avx2() {
+        return in_blocks::<Avx2>(left, right, out, stride, sum);
+    }
+    in_blocks::<Plain>(left, right, out, stride, sum);
+}
+
+/// Computes blocks of a product.
+trait Blocks {
+    /// `M` rows and `P` panels.
+    ///
+    /// # Safety
+    /// The processor has what the blocks need; `a` has `M` rows of `k` numbers, `a_stride` apart; `b` has `P` panels of `k`
+    /// lines; `c` has `M` rows of `P` panels, `c_stride` apart, which nobody else uses.
+    unsafe fn block<const M: usize, const P: usize>(
+        a: *const f32,
+        a_stride: usize,
+        k: usize,
+        b: *const Line,
+        c: *mut f32,
+        c_stride: usize,
+        sum: Sum,
+    );
+}
+
+fn in_blocks<B: Blocks>(left: Left<'_>, right: &Packed, out: &mut [f32], stride: usize, sum: Sum) {
+    let (m, k, n) = (left.n_rows, right.n_rows, right.n_columns);
+    let n_panels = n.div_ceil(PANEL);
+    // Few rows: several panels at once, so that there are enough independent sums for the processor to work on.
+    let together = match m {
+        1 => 4,
+        2 | 3 => 2,
+        _ => 1,
+    };
+    let n_blocks = m.div_ceil(MAX_ROWS);
+    let mut panel = 0;
+    while panel < n_panels {
+        let is_whole = |p: usize| (panel + p) * PANEL <= n;
+        let p = if panel + together <= n_panels && is_whole(together) { together } else { 1 };
+        let mut row = 0;
+        for i in 0..n_blocks {
+            // Blocks of nearly the same size: none is left with a single row.
+            let rows = (m - row).div_ceil(n_blocks - i);
+            let column = panel * PANEL;
+            let width = (p * PANEL).min(n - column);
+            let mut edge = [0f32; MAX_ROWS * PANEL];
+            let is_edge = width < p * PANEL;
+            if is_edge && sum == Sum::Added {
+                for (r, edge) in edge.chunks_exact_mut(PANEL).take(rows).enumerate() {
+                    let at = (row + r) * stride + column;
+                    edge[..width].copy_from_slice(&out[at..at + width]);
+                }
+            }
+            let a = &left.values[row * left.stride..];
+            let b = &right.lines[panel * k..(panel + p) * k];
+            let (c, c_stride) = match is_edge {
+                true => (&mut edge[..], PANEL),
+                false => (&mut out[row * stride + column..], stride),
+            };
+            debug_assert!(c.len() >= (rows - 1) * c_stride + p * PANEL, "a block stays within the product");
+            // SAFETY: `multiply` has checked the processor and the lengths of both sides and of the product; a block that
+            // would reach over its edge has memory of its own.
+            unsafe {
+                let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
+                match (rows, p) {
+                    (1, 4) => B::block::<1, 4>(a, left.stride, k, b, c, c_stride, sum),
+                    (1, _) => B::block::<1, 1>(a, left.stride, k, b, c, c_stride, sum),
+                    (2, 2) => B::block::<2, 2>(a, left.stride, k, b, c, c_stride, sum),
+                    (2, _) => B::block::<2, 1>(a, left.stride, k, b, c, c_stride, sum),
+                    (3, 2) => B::block::<3, 2>(a, left.stride, k, b, c, c_stride, sum),
+                    (3, _) => B::block::<3, 1>(a, left.stride, k, b, c, c_stride, sum),
+                    (4, _) => B::block::<4, 1>(a, left.stride, k, b, c, c_stride, sum),
+                    (5, _) => B::block::<5, 1>(a, left.stride, k, b, c, c_stride, sum),
+                    _ => B::block::<6, 1>(a, left.stride, k, b, c, c_stride, sum),
+                }
+            }
+            if is_edge {
+                for (r, edge) in edge.chunks_exact(PANEL).take(rows).enumerate() {
+                    let at = (row + r) * stride + column;
+                    out[at..at + width].copy_from_slice(&edge[..width]);
+                }
+            }
+            row += rows;
+        }
+        panel += p;
+    }
+}
+
+/// For every processor; the twin that the other kernels are tested against.
+struct Plain;
+
+impl Blocks for Plain {
+    #[inline(always)]
+    unsafe fn block<const M: usize, const P: usize>(
+        a: *const f32,
+        a_stride: usize,
+        k: usize,
+        b: *const Line,
+        c: *mut f32,
+        c_stride: usize,
+        sum: Sum,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut sums = [[[0f32; PANEL]; P]; M];
+            for r in 0..M {
+                for q in 0..P {
+                    if sum == Sum::Added {
+                        sums[r][q] = *c.add(r * c_stride + q * PANEL).cast();
+                    }
+                }
+            }
+            for p in 0..k {
+                for r in 0..M {
+                    let x = *a.add(r * a_stride + p);
+                    for q in 0..P {
+                        let line = &(*b.add(q * k + p)).0;
+                        for (sum, weight) in sums[r][q].iter_mut().zip(line) {
+                            *sum = x.mul_add(*weight, *sum);
+                        }
+                    }
+                }
+            }
+            for r in 0..M {
+                for q in 0..P {
+                    *c.add(r * c_stride + q * PANEL).cast() = sums[r][q];
+                }
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+struct Avx2;
+
+#[cfg(target_arch = "x86_64")]
+impl Blocks for Avx2 {
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn block<const M: usize, const P: usize>(
+        a: *const f32,
+        a_stride: usize,
+        k: usize,
+        b: *const Line,
+        c: *mut f32,
+        c_stride: usize,
+        sum: Sum,
+    ) {
+        use std::arch::x86_64::{
+            _mm256_broadcast_ss, _mm256_fmadd_ps, _mm256_load_ps, _mm256_loadu_ps, _mm256_setzero_ps,
+            _mm256_storeu_ps,
+        };
+        // SAFETY: the caller's promise; lines are aligned.
+        unsafe {
+            let mut sums = [[[_mm256_setzero_ps(); 2]; P]; M];
+            if sum == Sum::Added {
+                for r in 0..M {
+                    for q in 0..P {
+                        let at = c.add(r * c_stride + q * PANEL);
+                        sums[r][q] = [_mm256_loadu_ps(at), _mm256_loadu_ps(at.add(PANEL / 2))];
+                    }
+                }
+            }
+            for p in 0..k {
+                for q in 0..P {
+                    let line: *const f32 = b.add(q * k + p).cast();
+                    let (low, high) = (_mm256_load_ps(line), _mm256_load_ps(line.add(PANEL / 2)));
+                    for r in 0..M {
+                        let x = _mm256_broadcast_ss(&*a.add(r * a_stride + p));
+                        sums[r][q][0] = _mm256_fmadd_ps(x, low, sums[r][q][0]);
+                        sums[r][q][1] = _mm256_fmadd_ps(x, high, sums[r][q][1]);
+                    }
+                }
+            }
+            for r in 0..M {
+                for q in 0..P {
+                    let at = c.add(r * c_stride + q * PANEL);
+                    _mm256_storeu_ps(at, sums[r][q][0]);
+                    _mm256_storeu_ps(at.add(PANEL / 2), sums[r][q][1]);
+                }
+            }
+        }
+    }
+}
+
+/// Has the processor AVX2 and FMA? Tests can do without, for the twins.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn has_avx2() -> bool {
+    #[cfg(test)]
+    if tests::IS_PLAIN.load(std::sync::atomic::Ordering::Relaxed) {
+        return false;
+    }
+    std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
+}
+
+/// Functions that are plain loops, compiled once for every processor and once for those with AVX2 and FMA.
+macro_rules! compiled_twice {
+    ($($(#[$doc:meta])* pub(super) fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block)*) => {$(
+        $(#[$doc])*
+        #[allow(clippy::too_many_arguments, reason = "the arrays of one loop")]
+        pub(super) fn $name($($arg: $type),*) $(-> $result)? {
+            #[inline(always)]
+            #[allow(clippy::too_many_arguments)]
+            fn plain($($arg: $type),*) $(-> $result)? $body
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2,fma")]
+                #[allow(clippy::too_many_arguments)]
+                fn avx2($($arg: $type),*) $(-> $result)? {
+                    plain($($arg),*)
+                }
+                if has_avx2() {
+                    // SAFETY: the processor has both.
+                    return unsafe { avx2($($arg),*) };
+                }
+            }
+            plain($($arg),*)
+        }
+    )*};
+}
+
+/// e to the power of `x`, to about seven digits: 2^n times a polynomial.
+#[inline(always)]
+fn exp(x: f32) -> f32 {
+    const ROUND: f32 = 12_582_912.0;
+    let x = x.clamp(-87.0, 87.0);
+    let shifted = x.mul_add(std::f32::consts::LOG2_E, ROUND);
+    let n = shifted - ROUND;
+    let r = n.mul_add(-0.693_359_4, x);
+    let r = n.mul_add(2.121_944_4e-4, r);
+    let p = 1.987_569_1e-4f32
+        .mul_add(r, 1.398_199_9e-3)
+        .mul_add(r, 8.333_452e-3)
+        .mul_add(r, 4.166_579_6e-2)
+        .mul_add(r, 1.666_666_5e-1)
+        .mul_add(r, 5.000_000_1e-1);
+    let p = p.mul_add(r * r, r) + 1.0;
+    // The low bits of the shifted number are n; they become the exponent.
+    let scale = shifted.to_bits().wrapping_shl(23).wrapping_add(1f32.to_bits());
+    p * f32::from_bits(scale)
+}
+
+#[inline(always)]
+fn sigmoid(x: f32) -> f32 {
+    1.0 / (1.0 + exp(-x))
+}
+
+#[inline(always)]
+fn tanh(x: f32) -> f32 {
+    2.0f32.mul_add(sigmoid(2.0 * x), -1.0)
+}
+
+compiled_twice! {
+    /// One step of an LSTM for one sequence: `gates` (input, forget, candidate, output, each as long as `h`) come as sums
+    /// and leave as activations.
+    pub(super) fn lstm_cell(gates: &mut [f32], c_before: &[f32], c: &mut [f32], tanh_c: &mut [f32], h: &mut [f32]) {
+        let n = h.len();
+        let (i, rest) = gates.split_at_mut(n);
+        let (f, rest) = rest.split_at_mut(n);
+        let (g, o) = rest.split_at_mut(n);
+        let (o, c_before, c, tanh_c) = (&mut o[..n], &c_before[..n], &mut c[..n], &mut tanh_c[..n]);
+        for j in 0..n {
+            i[j] = sigmoid(i[j]);
+            f[j] = sigmoid(f[j]);
+            g[j] = tanh(g[j]);
+            o[j] = sigmoid(o[j]);
+            c[j] = f[j].mul_add(c_before[j], i[j] * g[j]);
+            tanh_c[j] = tanh(c[j]);
+            h[j] = o[j] * tanh_c[j];
+        }
+    }
+
+    /// The way back of [`lstm_cell`]: from the gradients of `h` and of `c` to those of the sums, in the place of the
+    /// activations, and of `c_before`, in the place of that of `c`.
+    pub(super) fn lstm_cell_back(gates: &mut [f32], c_before: &[f32], tanh_c: &[f32], dh: &[f32], dc: &mut [f32]) {
+        let n = dh.len();
+        let (i, rest) = gates.split_at_mut(n);
+        let (f, rest) = rest.split_at_mut(n);
+        let (g, o) = rest.split_at_mut(n);
+        let (o, c_before, tanh_c, dc) = (&mut o[..n], &c_before[..n], &tanh_c[..n], &mut dc[..n]);
+        for j in 0..n {
+            let d = dc[j] + dh[j] * o[j] * (1.0 - tanh_c[j] * tanh_c[j]);
+            let d_o = dh[j] * tanh_c[j] * o[j] * (1.0 - o[j]);
+            let d_i = d * g[j] * i[j] * (1.0 - i[j]);
+            let d_f = d * c_before[j] * f[j] * (1.0 - f[j]);
+            let d_g = d * i[j] * (1.0 - g[j] * g[j]);
+            dc[j] = d * f[j];
+            i[j] = d_i;
+            f[j] = d_f;
+            g[j] = d_g;
+            o[j] = d_o;
+        }
+    }
+
+    /// Adds `from` to `to`.
+    pub(super) fn add(from: &[f32], to: &mut [f32]) {
+        for (to, from) in to.iter_mut().zip(from) {
+            *to += from;
+        }
+    }
+
+    /// Softmax in place.
+    pub(super) fn softmax(row: &mut [f32]) {
+        let highest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        for value in &mut *row {
+            *value = exp(*value - highest);
+        }
+        let total: f32 = row.iter().sum();
+        for value in &mut *row {
+            *value /= total;
+        }
+    }
+
+    /// The sum of squares, in eight sums that are added up at the end.
+    pub(super) fn squares(values: &[f32]) -> f64 {
+        let mut sums = [0f64; 8];
+        for values in values.chunks(8) {
+            for (sum, value) in sums.iter_mut().zip(values) {
+                *sum += f64::from(*value) * f64::from(*value);
+            }
+        }
+        sums.iter().sum()
+    }
+
+    /// One step of Adam: gradients to changes of the weights, with running means of gradients and of their squares.
+    pub(super) fn adam(weights: &mut [f32], gradients: &[f32], means: &mut [f32], squares: &mut [f32], step: &AdamStep) {
+        let n = weights.len();
+        let (gradients, means, squares) = (&gradients[..n], &mut means[..n], &mut squares[..n]);
+        for j in 0..n {
+            let gradient = gradients[j] * step.scale;
+            means[j] = step.beta_1.mul_add(means[j], (1.0 - step.beta_1) * gradient);
+            squares[j] = step.beta_2.mul_add(squares[j], (1.0 - step.beta_2) * gradient * gradient);
+            weights[j] -= step.rate * means[j] / ((squares[j] * step.correct_2).sqrt() + step.epsilon);
+        }
+    }
+
+    /// Moves averages towards the weights by a share of the way.
+    pub(super) fn approach(averages: &mut [f32], weights: &[f32], share: f32) {
+        for (average, weight) in averages.iter_mut().zip(weights) {
+            *average = share.mul_add(*weight - *average, *average);
+        }
+    }
+}
+
+/// The numbers of one step of [`adam`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AdamStep {
+    /// What gradients are multiplied by.
+    pub(super) scale: f32,
+    pub(super) beta_1: f32,
+    pub(super) beta_2: f32,
+    /// The learning rate, corrected for the first mean's start at 0.
+    pub(super) rate: f32,
+    /// The correction for the second mean's start at 0.
+    pub(super) correct_2: f32,
+    pub(super) epsilon: f32,
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+    use crate::rng::Rng;
+
+    /// Use the twins. As both give the same bits, tests that run at the same time do not notice.
+    pub(super) static IS_PLAIN: AtomicBool = AtomicBool::new(false);
+
+    /// What `work` gives with the twins, and with the kernels of this processor.
+    fn both<T>(mut work: impl FnMut() -> T) -> [T; 2] {
+        IS_PLAIN.store(true, Ordering::Relaxed);
+        let plain = work();
+        IS_PLAIN.store(false, Ordering::Relaxed);
+        [plain, work()]
+    }
+
+    pub(in super::super) fn random(rng: &mut Rng, n: usize) -> Vec<f32> {
+        (0..n).map(|_| (rng.unit() * 2.0 - 1.0) as f32).collect()
+    }
+
+    #[test]
+    fn products_have_the_same_bits_on_every_path_and_for_every_number_of_rows() {
+        let mut rng = Rng::new(1);
+        for (k, n) in [(1, 1), (3, 16), (7, 17), (200, 64), (33, 100), (5, 200), (0, 20)] {
+            let right = random(&mut rng, k * n);
+            let packed = Packed::of(&right, k, n);
+            for m in [1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 25] {
+                let (left, before) = (random(&mut rng, m * k), random(&mut rng, m * n));
+                for sum in [Sum::Fresh, Sum::Added] {
+                    let mut expected = before.clone();
+                    for i in 0..m {
+                        for j in 0..n {
+                            let start = if sum == Sum::Added { before[i * n + j] } else { 0.0 };
+                            let add = |sum: f32, p: usize| left[i * k + p].mul_add(right[p * n + j], sum);
+                            expected[i * n + j] = (0..k).fold(start, add);
+                        }
+                    }
+                    let rows = Left { values: &left, n_rows: m, stride: k };
+                    let found = both(|| {
+                        let mut out = before.clone();
+                        multiply(rows, &packed, &mut out, n, sum);
+                        out
+                    });
+                    assert_eq!(found, [expected.clone(), expected], "{m} x {k} x {n}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_lies_between_the_rows_of_a_product_stays() {
+        let mut rng = Rng::new(2);
+        let (left, right) = (random(&mut rng, 7 * 9), random(&mut rng, 5 * 21));
+        let mut out = vec![9.0; 7 * 30];
+        let rows = Left { values: &left, n_rows: 7, stride: 9 };
+        multiply(rows, &Packed::of(&right, 5, 21), &mut out, 30, Sum::Fresh);
+        assert!(out.chunks(30).all(|row| row[21..].iter().all(|&x| x == 9.0)));
+        let dot =
+            |i: usize, j: usize| (0..5).fold(0f32, |sum, p| left[i * 9 + p].mul_add(right[p * 21 + j], sum));
+        assert!((0..7).all(|i| (0..21).all(|j| out[i * 30 + j] == dot(i, j))));
+    }
+
+    #[test]
+    fn a_transposed_matrix_is_packed_like_its_transpose() {
+        let mut rng = Rng::new(3);
+        for (m, n) in [(1, 5), (16, 16), (19, 7), (40, 33)] {
+            let matrix = random(&mut rng, m * n);
+            let transpose: Vec<f32> = (0..n * m).map(|i| matrix[i % m * n + i / m]).collect();
+            let mut packed = Packed::default();
+            packed.set_transposed(&matrix, m, n);
+            assert_eq!(packed.lines, Packed::of(&transpose, n, m).lines);
+        }
+    }
+
+    #[test]
+    fn functions_are_close_to_those_of_the_library() {
+        for i in -2000..=2000 {
+            let x = i as f32 * 0.02;
+            let near = |found: f32, expected: f64| {
+                (f64::from(found) - expected).abs() <= 3e-7 * expected.abs().max(1.0)
+            };
+            let wide = f64::from(x);
+            assert!((f64::from(exp(x)) / wide.exp() - 1.0).abs() < 1e-6, "exp({x})");
+            assert!(near(sigmoid(x), 1.0 / (1.0 + (-wide).exp())), "sigmoid({x})");
+            assert!(near(tanh(x), wide.tanh()), "tanh({x}) = {}", tanh(x));
+        }
+        assert!([f32::MAX, -f32::MAX, 1e9, -1e9].iter().all(|&x| exp(x).is_finite() && tanh(x).is_finite()));
+    }
+
+    #[test]
+    fn loops_have_the_same_bits_on_every_path() {
+        let mut rng = Rng::new(4);
+        for n in [1, 7, 8, 30] {
+            let (gates, c_before) = (random(&mut rng, 4 * n), random(&mut rng, n));
+            let (dh, dc) = (random(&mut rng, n), random(&mut rng, n));
+            let [plain, fast] = both(|| {
+                let (mut gates, mut c, mut tanh_c, mut h) =
+                    (gates.clone(), vec![0.0; n], vec![0.0; n], vec![0.0; n]);
+                lstm_cell(&mut gates, &c_before, &mut c, &mut tanh_c, &mut h);
+                let (mut back, mut dc) = (gates.clone(), dc.clone());
+                lstm_cell_back(&mut back, &c_before, &tanh_c, &dh, &mut dc);
+                let mut row = gates.clone();
+                softmax(&mut row);
+                add(&gates, &mut row);
+                let (mut weights, mut means, mut seconds) = (c.clone(), h.clone(), vec![0.5; n]);
+                let step = AdamStep {
+                    scale: 0.5,
+                    beta_1: 0.9,
+                    beta_2: 0.95,
+                    rate: 0.01,
+                    correct_2: 1.5,
+                    epsilon: 1e-8,
+                };
+                adam(&mut weights, &dh, &mut means, &mut seconds, &step);
+                approach(&mut means, &weights, 0.25);
+                (squares(&c), gates, c, h, back, dc, row, weights, means)
+            });
+            assert_eq!(plain, fast);
+        }
+    }
+}

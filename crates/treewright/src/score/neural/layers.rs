@@ -1,0 +1,239 @@
+//! What layers are made of: arrays in one long row of numbers, linear layers, dropout.
+
+use super::kernel::{Left, Packed, Sum, add, multiply};
+use crate::rng::Rng;
+
+/// Where an array of parameters lies among all of them. It is stored row by row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Array {
+    pub(super) start: usize,
+    pub(super) n_rows: usize,
+    pub(super) n_columns: usize,
+}
+
+impl Array {
+    pub(super) fn len(self) -> usize {
+        self.n_rows * self.n_columns
+    }
+
+    /// Its numbers.
+    pub(super) fn of(self, all: &[f32]) -> &[f32] {
+        &all[self.start..self.start + self.len()]
+    }
+
+    pub(super) fn of_mut(self, all: &mut [f32]) -> &mut [f32] {
+        &mut all[self.start..self.start + self.len()]
+    }
+
+    /// One of its rows.
+    pub(super) fn row(self, all: &[f32], row: usize) -> &[f32] {
+        &self.of(all)[row * self.n_columns..(row + 1) * self.n_columns]
+    }
+
+    pub(super) fn row_mut(self, all: &mut [f32], row: usize) -> &mut [f32] {
+        &mut self.of_mut(all)[row * self.n_columns..(row + 1) * self.n_columns]
+    }
+}
+
+/// Gives every array its place, one after the other, and keeps their names for the model file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Arrays {
+    pub(super) named: Vec<Named>,
+    pub(super) n_numbers: usize,
+}
+
+/// An array with its name.
+#[derive(Clone, Debug)]
+pub(super) struct Named {
+    pub(super) name: String,
+    pub(super) array: Array,
+    /// Are its rows looked up one by one? Otherwise it is multiplied with as a whole.
+    pub(super) is_table: bool,
+}
+
+impl Arrays {
+    pub(super) fn add(&mut self, name: impl Into<String>, n_rows: usize, n_columns: usize) -> Array {
+        let array = Array { start: self.n_numbers, n_rows, n_columns };
+        self.n_numbers += array.len();
+        self.named.push(Named { name: name.into(), array, is_table: false });
+        array
+    }
+
+    /// The same for a table of rows.
+    pub(super) fn add_table(&mut self, name: impl Into<String>, n_rows: usize, n_columns: usize) -> Array {
+        let array = self.add(name, n_rows, n_columns);
+        self.named.iter_mut().next_back().expect("it was just added").is_table = true;
+        array
+    }
+}
+
+/// y = x W + b.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Linear {
+    pub(super) weights: Array,
+    pub(super) bias: Array,
+}
+
+impl Linear {
+    pub(super) fn new(arrays: &mut Arrays, name: &str, n_in: usize, n_out: usize) -> Self {
+        let weights = arrays.add(format!("{name}.weights"), n_in, n_out);
+        Linear { weights, bias: arrays.add(format!("{name}.bias"), 1, n_out) }
+    }
+
+    /// Random weights of the variance that keeps that of the values (Glorot and Bengio 2010).
+    pub(super) fn start(self, all: &mut [f32], rng: &mut Rng) {
+        let Array { n_rows, n_columns, .. } = self.weights;
+        uniform(self.weights.of_mut(all), (6.0 / (n_rows + n_columns) as f64).sqrt(), rng);
+    }
+
+    /// The way back: the gradients of weights and bias, to their places in `gradients`, which need not be empty before, and
+    /// of `x`, if it is wanted.
+    pub(super) fn back(
+        self,
+        packed: &PackedLinear,
+        x: &[f32],
+        dy: &[f32],
+        gradients: &mut [f32],
+        dx: Option<(&mut [f32], Sum)>,
+        scratch: &mut Scratch,
+    ) {
+        let Array { n_rows: n_in, n_columns: n_out, .. } = self.weights;
+        scratch.outer_product(
+            Left::dense(x, n_in),
+            n_in,
+            Left::dense(dy, n_out),
+            n_out,
+            self.weights.of_mut(gradients),
+            n_out,
+        );
+        sum_rows(dy, self.bias.of_mut(gradients));
+        if let Some((dx, sum)) = dx {
+            multiply(Left::dense(dy, n_out), &packed.back, dx, n_in, sum);
+        }
+    }
+}
+
+/// The sums of columns.
+pub(super) fn sum_rows(rows: &[f32], out: &mut [f32]) {
+    out.fill(0.0);
+    rows.chunks_exact(out.len()).for_each(|row| add(row, out));
+}
+
+/// Numbers from `-limit` to `limit`.
+pub(super) fn uniform(values: &mut [f32], limit: f64, rng: &mut Rng) {
+    values.iter_mut().for_each(|value| *value = ((rng.unit() * 2.0 - 1.0) * limit) as f32);
+}
+
+/// The weights of a linear layer, packed for products.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PackedLinear {
+    pub(super) forward: Packed,
+    /// For the way back; empty where nothing is learnt.
+    back: Packed,
+    bias: Vec<f32>,
+}
+
+impl PackedLinear {
+    pub(super) fn set(&mut self, of: Linear, all: &[f32], learns: bool) {
+        let (weights, Array { n_rows, n_columns, .. }) = (of.weights.of(all), of.weights);
+        self.forward.set(weights, n_rows, n_columns);
+        if learns {
+            self.back.set_transposed(weights, n_rows, n_columns);
+        }
+        self.bias.clear();
+        self.bias.extend(of.bias.of(all));
+    }
+
+    /// The values for rows of `x`, to rows that begin every `stride` numbers.
+    pub(super) fn apply(&self, x: Left<'_>, out: &mut [f32], stride: usize) {
+        out.chunks_mut(stride)
+            .take(x.n_rows)
+            .for_each(|row| row[..self.bias.len()].copy_from_slice(&self.bias));
+        multiply(x, &self.forward, out, stride, Sum::Added);
+    }
+}
+
+/// Memory for products of gradients.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scratch {
+    transposed: Vec<f32>,
+    packed: Packed,
+}
+
+impl Scratch {
+    /// The transpose of `x` times `dy`, over all rows, to rows of `out` that begin every `stride` numbers.
+    pub(super) fn outer_product(
+        &mut self,
+        x: Left<'_>,
+        n_in: usize,
+        dy: Left<'_>,
+        n_out: usize,
+        out: &mut [f32],
+        stride: usize,
+    ) {
+        self.packed.set_rows(dy, n_out);
+        self.product_with_packed(x, n_in, out, stride);
+    }
+
+    /// The same with the right side of the last product.
+    pub(super) fn product_with_packed(&mut self, x: Left<'_>, n_in: usize, out: &mut [f32], stride: usize) {
+        let n = x.n_rows;
+        self.transposed.resize(n_in * n, 0.0);
+        // In blocks that fit in the cache.
+        for first in (0..n).step_by(16) {
+            for column in 0..n_in {
+                let to = &mut self.transposed[column * n..(column + 1) * n];
+                for row in first..(first + 16).min(n) {
+                    to[row] = x.values[row * x.stride + column];
+                }
+            }
+        }
+        let left = Left { values: &self.transposed, n_rows: n_in, stride: n };
+        multiply(left, &self.packed, out, stride, Sum::Fresh);
+    }
+}
+
+/// What is left out of some values while learning. The mask holds 0 or the factor that makes up for what is missing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Dropout {
+    mask: Vec<f32>,
+}
+
+impl Dropout {
+    /// Leaves out values with a probability of `p`.
+    pub(super) fn apply(&mut self, values: &mut [f32], p: f64, rng: &mut Rng) {
+        self.mask.clear();
+        if p == 0.0 {
+            return;
+        }
+        let limit = (p * 65536.0) as u64;
+        let factor = (1.0 / (1.0 - p)) as f32;
+        self.mask.resize(values.len(), 0.0);
+        for (values, mask) in values.chunks_mut(4).zip(self.mask.chunks_mut(4)) {
+            let bits = rng.next_u64();
+            for (i, (value, mask)) in values.iter_mut().zip(mask).enumerate() {
+                *mask = if (bits >> (16 * i)) & 0xFFFF < limit { 0.0 } else { factor };
+                *value *= *mask;
+            }
+        }
+    }
+
+    /// The way back.
+    pub(super) fn back(&self, gradients: &mut [f32]) {
+        // Without a mask nothing was left out.
+        gradients.iter_mut().zip(&self.mask).for_each(|(gradient, mask)| *gradient *= mask);
+    }
+}
+
+/// The slope of leaky ReLU below 0.
+const SLOPE: f32 = 0.1;
+
+pub(super) fn leaky_relu(values: &mut [f32]) {
+    values.iter_mut().for_each(|value| *value = if *value > 0.0 { *value } else { SLOPE * *value });
+}
+
+/// The way back, from what came out.
+pub(super) fn leaky_relu_back(values: &[f32], gradients: &mut [f32]) {
+    let pairs = gradients.iter_mut().zip(values);
+    pairs.for_each(|(gradient, &value)| *gradient *= if value > 0.0 { 1.0 } else { SLOPE });
+}

@@ -1,0 +1,71 @@
+//! The neural scorer: words in context by bidirectional LSTMs, and a small network over the words at the places of a
+//! configuration (Kiperwasser and Goldberg 2016; paper 003), for every system.
+//!
+//! Deviations: words are spelt by hashed affixes instead of characters; the first layer over places is computed once per
+//! word; the labels of items and dependents are looked at; tags are learnt beside actions.
+
+mod file;
+#[cfg(test)]
+mod gradients;
+mod kernel;
+mod layers;
+mod learner;
+mod lstm;
+mod model;
+mod network;
+mod places;
+mod words;
+
+use std::sync::Arc;
+
+use self::learner::NeuralLearner;
+use self::model::NeuralModel;
+use self::network::Network;
+use self::places::{Places, default_places};
+use self::words::{Lexicon, Reader, TagColumn, TagSet, Vectors};
+use super::{AnyLearner, ScorerKind, ScorerModel, Shared};
+use crate::config::{NeuralConfig, TrainConfig};
+use crate::error::{Code, Error, Result};
+use crate::map::WordSource;
+use crate::sentence::Sentence;
+
+/// The kind.
+#[derive(Debug)]
+pub struct NeuralKind;
+
+impl ScorerKind for NeuralKind {
+    fn name(&self) -> &'static str {
+        "neural"
+    }
+
+    fn learner(&self, config: &TrainConfig, shared: Shared, sentences: &[&Sentence]) -> Result<AnyLearner> {
+        let mut settings = config.neural.clone();
+        if settings.places.trim().is_empty() {
+            let info = config.system.info();
+            default_places(info.kind, info.is_binary).clone_into(&mut settings.places);
+        }
+        let places = Places::parse(&settings.places)
+            .map_err(|why| Error::new(Code::BadTraining, format!("neural.places: {why}")))?;
+        let NeuralConfig { affix_rows: n_rows, tags, tag_weight, .. } = settings;
+        let reader =
+            Reader { lexicon: Lexicon::of(sentences), vectors: Vectors::of(&config.vectors), n_rows, tags };
+        // Tags that are looked at need not be learnt.
+        let columns = TagColumn::ALL.iter().filter(|_| tag_weight > 0.0 && !tags);
+        let tag_sets =
+            columns.map(|column| TagSet::of(*column, sentences)).filter(|set| set.tags.len() > 1).collect();
+        let network = Network::new(&settings, reader, tag_sets, places, shared.n_actions);
+        Ok(AnyLearner::Batch(Box::new(NeuralLearner::new(network, config.seed))))
+    }
+
+    fn load(
+        &self,
+        header: serde_json::Value,
+        words: Arc<dyn WordSource>,
+        shared: Shared,
+    ) -> Result<Arc<dyn ScorerModel>> {
+        Ok(Arc::new(NeuralModel::load(header, words, shared.n_actions)?))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,245 @@
+//! A network that parses.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use super::NeuralKind;
+use super::file::{self, Numbers, Precision};
+use super::network::{Encoding, Network, PackedNetwork, States, Weights};
+use super::places::Places;
+use super::words::{Lexicon, Reader, TagSet, Vectors};
+use crate::config::NeuralConfig;
+use crate::error::{Code, Error, Result};
+use crate::map::WordSource;
+use crate::score::{Rows, Scorer, ScorerKind, ScorerModel, SlotId, Slots, Views};
+use crate::sentence::{Sentence, Str, Token};
+
+/// What the model file says beside the numbers.
+#[derive(Serialize, Deserialize)]
+struct Header {
+    settings: NeuralConfig,
+    lexicon: Lexicon,
+    tag_sets: Vec<TagSet>,
+}
+
+/// A network with its numbers.
+#[derive(Clone, Debug)]
+pub(super) struct NeuralModel {
+    network: Arc<Network>,
+    packed: Arc<PackedNetwork>,
+    /// The file.
+    words: Arc<dyn WordSource>,
+    numbers: Arc<Numbers>,
+}
+
+impl NeuralModel {
+    pub(super) fn new(network: Arc<Network>, all: &[f32]) -> Self {
+        Self::stored(network, all, Precision::Whole)
+    }
+
+    /// A model as it is when it comes back from a file.
+    fn stored(network: Arc<Network>, all: &[f32], precision: Precision) -> Self {
+        let words = file::write(&network.arrays, all, &network.reader.vectors, precision);
+        let (numbers, _) = file::read(&words, &network.arrays).expect("what was just written can be read");
+        Self::packed(network, Arc::new(words), numbers)
+    }
+
+    fn packed(network: Arc<Network>, words: Arc<dyn WordSource>, numbers: Numbers) -> Self {
+        let (packed, numbers) = (Arc::default(), Arc::new(numbers));
+        let mut model = NeuralModel { network, packed, words, numbers };
+        let mut packed = PackedNetwork::default();
+        model.network.pack(model.numbers(), false, &mut packed);
+        model.packed = Arc::new(packed);
+        model
+    }
+
+    /// Reads what `header` and `words` gave.
+    pub(super) fn load(
+        header: serde_json::Value,
+        words: Arc<dyn WordSource>,
+        n_actions: usize,
+    ) -> Result<Self> {
+        let bad = |message: String| Error::new(Code::BadModel, message);
+        let Header { settings, lexicon, tag_sets } =
+            serde_json::from_value(header).map_err(|error| bad(format!("in the model's header: {error}")))?;
+        settings.check().map_err(|error| bad(error.message.to_string()))?;
+        if tag_sets.iter().any(|set| set.tags.is_empty()) {
+            return Err(bad("the network has a set of no tags".to_owned()));
+        }
+        let places = Places::parse(&settings.places).map_err(bad)?;
+        let width = file::vector_shape(words.words()).map_or(0, |[_, width]| width);
+        if width > 1 << 14 {
+            return Err(bad("the network's word vectors are too wide".to_owned()));
+        }
+        let vectors = Vectors { width, ..Vectors::default() };
+        let reader = Reader { lexicon, vectors, n_rows: settings.affix_rows, tags: settings.tags };
+        let mut network = Network::new(&settings, reader, tag_sets, places, n_actions);
+        let (numbers, vectors) = file::read(words.words(), &network.arrays).map_err(bad)?;
+        network.reader.vectors = vectors;
+        Ok(Self::packed(Arc::new(network), words, numbers))
+    }
+
+    /// All numbers.
+    pub(super) fn numbers(&self) -> &[f32] {
+        match &*self.numbers {
+            Numbers::Owned(all) => all,
+            Numbers::InFile(start) => {
+                bytemuck::cast_slice(&self.words.words()[*start..*start + self.network.arrays.n_numbers])
+            }
+        }
+    }
+
+    fn weights(&self) -> Weights<'_> {
+        Weights { network: &self.network, packed: &self.packed, all: self.numbers() }
+    }
+}
+
+impl ScorerModel for NeuralModel {
+    fn kind(&self) -> &'static str {
+        NeuralKind.name()
+    }
+
+    fn scorer(&self) -> Box<dyn Scorer> {
+        Box::new(NeuralScorer {
+            model: self.clone(),
+            encoding: Encoding::default(),
+            states: States::default(),
+            slots: Slots::default(),
+            cache: Cache::default(),
+        })
+    }
+
+    fn header(&self) -> serde_json::Value {
+        let Network { config, reader, tag_sets, .. } = &*self.network;
+        let (settings, lexicon) = (config.clone(), reader.lexicon.clone());
+        let header = Header { settings, lexicon, tag_sets: tag_sets.clone() };
+        serde_json::to_value(header).expect("plain data")
+    }
+
+    fn words(&self) -> &[u32] {
+        self.words.words()
+    }
+
+    fn n_features(&self) -> usize {
+        self.network.arrays.n_numbers
+    }
+
+    fn quantized(&self) -> Option<Arc<dyn ScorerModel>> {
+        match &*self.numbers {
+            Numbers::InFile(_) => {
+                Some(Arc::new(Self::stored(self.network.clone(), self.numbers(), Precision::EightBits)))
+            }
+            Numbers::Owned(_) => None,
+        }
+    }
+}
+
+/// Parses with a network.
+struct NeuralScorer {
+    model: NeuralModel,
+    encoding: Encoding,
+    states: States,
+    slots: Slots<Slot>,
+    cache: Cache,
+}
+
+/// What each word of an open sentence adds to the hidden units.
+#[derive(Debug, Default)]
+struct Slot {
+    first: Vec<f32>,
+}
+
+/// What stands for words before their context is read, for the words of late.
+#[derive(Debug, Default)]
+struct Cache {
+    places: FxHashMap<Str, u32>,
+    inputs: Vec<f32>,
+}
+
+/// When there are more words the cache is emptied.
+const MAX_CACHED: usize = 1 << 14;
+
+impl Cache {
+    /// Fills the input of a batch.
+    fn fill(&mut self, weights: Weights<'_>, sentences: &[&Sentence], encoding: &mut Encoding) {
+        if self.places.len() > MAX_CACHED {
+            self.places.clear();
+            self.inputs.clear();
+        }
+        let (reader, size) = (&weights.network.reader, weights.input_size());
+        let mut places = vec![0; encoding.batch.n_rows()];
+        let mut missing: Vec<&Token> = Vec::new();
+        for (i, sentence) in sentences.iter().enumerate() {
+            for (position, token) in sentence.tokens.iter().enumerate() {
+                let key = match reader.tags {
+                    false => token.form.clone(),
+                    true => [&*token.form, &*token.tag, &*token.xpos, &*token.feats].join("\t").into(),
+                };
+                let next = self.places.len() as u32;
+                places[encoding.batch.row(i, position)] = *self.places.entry(key).or_insert_with(|| {
+                    missing.push(token);
+                    next
+                });
+            }
+        }
+        encoding.rows.reset(missing.len(), reader.n_tables());
+        missing.iter().enumerate().for_each(|(at, token)| reader.read(token, at, &mut encoding.rows));
+        weights.embed(encoding, None);
+        self.inputs.extend_from_slice(&encoding.input);
+        encoding.input.clear();
+        for &place in &places {
+            encoding
+                .input
+                .extend_from_slice(&self.inputs[place as usize * size..(place as usize + 1) * size]);
+        }
+    }
+}
+
+impl Scorer for NeuralScorer {
+    fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
+        let NeuralScorer { model, encoding, slots: own, cache, .. } = self;
+        let weights = model.weights();
+        encoding.batch = super::lstm::Batch::of(sentences.iter().map(|sentence| sentence.len()));
+        cache.fill(weights, sentences, encoding);
+        weights.read_context(encoding, None);
+        let size = weights.first_size();
+        for (i, sentence) in sentences.iter().enumerate() {
+            let (slot, Slot { first }) = own.open(Slot::default);
+            first.clear();
+            for position in 0..sentence.len() {
+                let row = encoding.batch.row(i, position);
+                first.extend_from_slice(&encoding.first[row * size..(row + 1) * size]);
+            }
+            slots.push(slot);
+        }
+    }
+
+    fn close(&mut self, slot: SlotId) {
+        self.slots.close(slot);
+    }
+
+    fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
+        let NeuralScorer { model, states, slots, .. } = self;
+        let weights = model.weights();
+        states.clear();
+        for query in queries {
+            let Slot { first } = &*slots.get(query.slot);
+            for view in query.views {
+                weights.look(query.forest, view, first, |word| word, states);
+            }
+        }
+        rows.reset(states.len(), weights.network.n_actions);
+        let (values, stride) = rows.values_mut();
+        weights.scores(states, 0, values, stride);
+    }
+
+    fn is_log_linear(&self) -> bool {
+        true
+    }
+
+    fn prefers_batches(&self) -> bool {
+        true
+    }
+}

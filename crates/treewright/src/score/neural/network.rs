@@ -1,0 +1,477 @@
+//! The network: from words to vectors in context (embeddings, a linear layer, bidirectional LSTMs), and from the words at the
+//! places of a configuration to the scores of its actions.
+//!
+//! The first layer over the places is computed once for every word and place, so that a configuration costs additions and
+//! one small product.
+
+use super::kernel::{Left, Sum, add, softmax};
+use super::layers::{
+    Array, Arrays, Dropout, Linear, PackedLinear, Scratch, leaky_relu, leaky_relu_back, uniform,
+};
+use super::lstm::{Batch, BiLstm, LstmMemory, PackedBiLstm};
+use super::places::{N_LABELS, Places, Seen};
+use super::words::{NONE, Reader, TagSet, UNKNOWN, WordRows};
+use crate::config::NeuralConfig;
+use crate::forest::{Forest, View};
+use crate::rng::Rng;
+use crate::sentence::Sentence;
+
+/// Codes of what is at a place, beside rows of words.
+const NOTHING: u32 = u32::MAX;
+const ROOT: u32 = u32::MAX - 1;
+const NO_LABEL: u32 = u32::MAX;
+
+/// A network without its numbers: sizes, and where each array lies among all numbers.
+#[derive(Clone, Debug)]
+pub(super) struct Network {
+    pub(super) config: NeuralConfig,
+    pub(super) reader: Reader,
+    pub(super) tag_sets: Vec<TagSet>,
+    pub(super) places: Places,
+    pub(super) n_actions: usize,
+    pub(super) arrays: Arrays,
+    /// The embeddings come first; of these a minibatch touches few.
+    pub(super) n_embedded: usize,
+    words: Array,
+    affixes: Array,
+    input: Linear,
+    lstms: Vec<BiLstm>,
+    first: Linear,
+    /// For each place, what stands for nothing and for the root.
+    absent: Array,
+    labels: Array,
+    output: Linear,
+    taggers: Vec<Linear>,
+}
+
+/// The weights of a network, packed for products.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PackedNetwork {
+    input: PackedLinear,
+    lstms: Vec<PackedBiLstm>,
+    first: PackedLinear,
+    output: PackedLinear,
+    taggers: Vec<PackedLinear>,
+}
+
+/// A network with all it needs to compute.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Weights<'a> {
+    pub(super) network: &'a Network,
+    pub(super) packed: &'a PackedNetwork,
+    /// All numbers.
+    pub(super) all: &'a [f32],
+}
+
+/// What was computed for the sentences of a batch.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Encoding {
+    pub(super) batch: Batch,
+    pub(super) rows: WordRows,
+    /// The tags of each word that are learnt: for each set of tags, that of each row.
+    tags: Vec<u32>,
+    /// The embeddings of each word, side by side.
+    x: Vec<f32>,
+    /// What stands for each word before its context is read.
+    pub(super) input: Vec<f32>,
+    lstms: Vec<LstmMemory>,
+    /// What comes out of each layer.
+    outputs: Vec<Vec<f32>>,
+    dropouts: Vec<Dropout>,
+    /// What each word adds to the hidden units, for each place.
+    pub(super) first: Vec<f32>,
+}
+
+/// Configurations that were scored.
+#[derive(Clone, Debug, Default)]
+pub(super) struct States {
+    words: Vec<u32>,
+    labels: Vec<u32>,
+    hidden: Vec<f32>,
+    gradients: Vec<f32>,
+    n_states: usize,
+}
+
+/// Memory for the way back.
+#[derive(Clone, Debug, Default)]
+pub(super) struct BackMemory {
+    d_hidden: Vec<f32>,
+    d_first: Vec<f32>,
+    d_output: Vec<f32>,
+    d_below: Vec<f32>,
+    d_tags: Vec<f32>,
+    /// The gradients of the embeddings of each word, side by side.
+    dx: Vec<f32>,
+    scratch: Scratch,
+}
+
+/// Gives a vector a length; what was in it does not matter.
+fn resize(values: &mut Vec<f32>, n: usize) -> &mut [f32] {
+    values.resize(n, 0.0);
+    values
+}
+
+impl Network {
+    pub(super) fn new(
+        config: &NeuralConfig,
+        reader: Reader,
+        tag_sets: Vec<TagSet>,
+        places: Places,
+        n_actions: usize,
+    ) -> Self {
+        let mut arrays = Arrays::default();
+        let (n_tables, hidden) = (reader.n_tables(), config.hidden);
+        let words = arrays.add_table("words", reader.lexicon.n_rows(), config.word_size);
+        let affixes = arrays.add_table("affixes", n_tables * config.affix_rows, config.affix_size);
+        let n_embedded = arrays.n_numbers;
+        let n_in = config.word_size + n_tables * config.affix_size + reader.vectors.width;
+        let input = Linear::new(&mut arrays, "input", n_in, config.input_size);
+        let n_out = 2 * config.units;
+        let lstms = (0..config.layers)
+            .map(|layer| {
+                let n_in = if layer == 0 { config.input_size } else { n_out };
+                BiLstm::new(&mut arrays, &format!("lstm.{layer}"), n_in, config.units)
+            })
+            .collect();
+        let first = Linear::new(&mut arrays, "first", n_out, places.len() * hidden);
+        let absent = arrays.add_table("absent", 2 * places.len(), hidden);
+        let labels = arrays.add_table("labels", N_LABELS * places.len(), hidden);
+        let output = Linear::new(&mut arrays, "output", hidden, n_actions);
+        let taggers = tag_sets
+            .iter()
+            .enumerate()
+            .map(|(i, set)| Linear::new(&mut arrays, &format!("tags.{i}"), n_out, set.tags.len()))
+            .collect();
+        Network {
+            config: config.clone(),
+            reader,
+            tag_sets,
+            places,
+            n_actions,
+            n_embedded,
+            words,
+            affixes,
+            input,
+            lstms,
+            first,
+            absent,
+            labels,
+            output,
+            taggers,
+            arrays,
+        }
+    }
+
+    /// Random numbers to begin with.
+    pub(super) fn start(&self, rng: &mut Rng) -> Vec<f32> {
+        let mut all = vec![0.0; self.arrays.n_numbers];
+        for array in [self.words, self.affixes] {
+            uniform(array.of_mut(&mut all), 0.8, rng);
+        }
+        [self.input, self.output].iter().chain(&self.taggers).for_each(|layer| layer.start(&mut all, rng));
+        self.lstms.iter().for_each(|layer| layer.start(&mut all, rng));
+        // The places are added up, so what matters is the number of them all.
+        let n_in = self.first.weights.n_rows * self.places.len();
+        let limit = (6.0 / (n_in + self.config.hidden) as f64).sqrt();
+        uniform(self.first.weights.of_mut(&mut all), limit, rng);
+        all
+    }
+
+    pub(super) fn pack(&self, all: &[f32], learns: bool, out: &mut PackedNetwork) {
+        out.input.set(self.input, all, learns);
+        out.lstms.resize_with(self.lstms.len(), PackedBiLstm::default);
+        self.lstms.iter().zip(&mut out.lstms).for_each(|(layer, out)| layer.pack(all, learns, out));
+        out.first.set(self.first, all, learns);
+        out.output.set(self.output, all, learns);
+        out.taggers.resize_with(self.taggers.len(), PackedLinear::default);
+        self.taggers.iter().zip(&mut out.taggers).for_each(|(layer, out)| out.set(*layer, all, learns));
+    }
+
+    /// Adds the gradients of embeddings, as the way back left them, to their rows.
+    pub(super) fn add_embedded(&self, encoding: &Encoding, back: &BackMemory, gradients: &mut [f32]) {
+        let NeuralConfig { word_size, affix_size, .. } = self.config;
+        let n_tables = self.reader.n_tables();
+        let WordRows { words, tables, .. } = &encoding.rows;
+        let rows = back.dx.chunks_exact(self.input.weights.n_rows).take(words.len());
+        for ((dx, &word), tables) in rows.zip(words).zip(tables.chunks_exact(n_tables)) {
+            let (of_word, rest) = dx.split_at(word_size);
+            add(of_word, self.words.row_mut(gradients, word as usize));
+            for (dx, &row) in rest.chunks_exact(affix_size).zip(tables) {
+                if row != NONE {
+                    add(dx, self.affixes.row_mut(gradients, row as usize));
+                }
+            }
+        }
+    }
+}
+
+impl Weights<'_> {
+    /// Numbers that stand for a word before its context is read.
+    pub(super) fn input_size(&self) -> usize {
+        self.network.config.input_size
+    }
+
+    /// Numbers that a word adds to the hidden units for all places.
+    pub(super) fn first_size(&self) -> usize {
+        self.network.places.len() * self.network.config.hidden
+    }
+
+    /// Finds the rows of the words of sentences in the tables, and where the words stand in the batch.
+    pub(super) fn read_words(&self, sentences: &[&Sentence], encoding: &mut Encoding) {
+        let reader = &self.network.reader;
+        encoding.batch = Batch::of(sentences.iter().map(|sentence| sentence.len()));
+        encoding.rows.reset(encoding.batch.n_rows(), reader.n_tables());
+        for (i, sentence) in sentences.iter().enumerate() {
+            for (position, token) in sentence.tokens.iter().enumerate() {
+                reader.read(token, encoding.batch.row(i, position), &mut encoding.rows);
+            }
+        }
+    }
+
+    /// Finds the tags that are to be learnt.
+    pub(super) fn read_tags(&self, sentences: &[&Sentence], encoding: &mut Encoding) {
+        let n_rows = encoding.batch.n_rows();
+        encoding.tags.clear();
+        encoding.tags.resize(n_rows * self.network.tag_sets.len(), NONE);
+        for (set, tags) in self.network.tag_sets.iter().zip(encoding.tags.chunks_exact_mut(n_rows.max(1))) {
+            for (i, sentence) in sentences.iter().enumerate() {
+                for (position, token) in sentence.tokens.iter().enumerate() {
+                    tags[encoding.batch.row(i, position)] = set.find(token).map_or(NONE, |tag| tag as u32);
+                }
+            }
+        }
+    }
+
+    /// Leaves out words and affixes.
+    pub(super) fn drop_words(&self, encoding: &mut Encoding, rng: &mut Rng) {
+        let NeuralConfig { word_dropout, affix_dropout, .. } = self.network.config;
+        let mut is_dropped = |p: f64| p > 0.0 && rng.unit() < p;
+        let WordRows { words, tables, .. } = &mut encoding.rows;
+        words.iter_mut().filter(|_| is_dropped(word_dropout)).for_each(|word| *word = UNKNOWN);
+        tables.iter_mut().filter(|_| is_dropped(affix_dropout)).for_each(|row| *row = NONE);
+    }
+
+    /// What stands for each word of `rows` by itself.
+    pub(super) fn embed(&self, encoding: &mut Encoding, noise: Option<&mut Rng>) {
+        let Network { config, reader, words, affixes, input, .. } = self.network;
+        let Encoding { rows, x, input: out, dropouts, .. } = encoding;
+        let (n, n_in, n_tables) = (rows.words.len(), input.weights.n_rows, reader.n_tables());
+        let x = resize(x, n * n_in);
+        for (i, x) in x.chunks_exact_mut(n_in).enumerate() {
+            let (of_word, rest) = x.split_at_mut(config.word_size);
+            let (of_tables, of_vector) = rest.split_at_mut(n_tables * config.affix_size);
+            of_word.copy_from_slice(words.row(self.all, rows.words[i] as usize));
+            let tables = &rows.tables[i * n_tables..(i + 1) * n_tables];
+            for (x, &row) in of_tables.chunks_exact_mut(config.affix_size).zip(tables) {
+                match row {
+                    NONE => x.fill(0.0),
+                    row => x.copy_from_slice(affixes.row(self.all, row as usize)),
+                }
+            }
+            reader.vectors.fill(rows.vectors[i], of_vector);
+        }
+        dropouts.resize_with(1 + config.layers, Dropout::default);
+        if let Some(rng) = noise {
+            dropouts[0].apply(x, config.dropout, rng);
+        }
+        let out = resize(out, n * config.input_size);
+        self.packed.input.apply(Left::dense(x, n_in), out, config.input_size);
+        leaky_relu(out);
+    }
+
+    /// Reads the words in context.
+    pub(super) fn read_context(&self, encoding: &mut Encoding, mut noise: Option<&mut Rng>) {
+        let config = &self.network.config;
+        let Encoding { batch, input, lstms, outputs, dropouts, first, .. } = encoding;
+        lstms.resize_with(config.layers, LstmMemory::default);
+        outputs.resize_with(config.layers, Vec::new);
+        dropouts.resize_with(1 + config.layers, Dropout::default);
+        let mut n_in = config.input_size;
+        for (layer, packed) in self.packed.lstms.iter().enumerate() {
+            let (before, after) = outputs.split_at_mut(layer);
+            let x = before.last().map_or(&*input, |output| output);
+            packed.apply(batch, x, n_in, &mut lstms[layer]);
+            n_in = 2 * config.units;
+            after[0].clear();
+            after[0].extend_from_slice(&lstms[layer].h[..batch.n_rows() * n_in]);
+            if let Some(rng) = noise.as_deref_mut() {
+                dropouts[1 + layer].apply(&mut after[0], config.dropout, rng);
+            }
+        }
+        let output = outputs.last().expect("there is a layer");
+        let first = resize(first, batch.n_rows() * self.first_size());
+        self.packed.first.apply(Left::dense(output, n_in), first, self.first_size());
+    }
+
+    /// Looks at a configuration and sums up its hidden units; `row` says where a word's part of `first` is.
+    pub(super) fn look(
+        &self,
+        forest: &Forest,
+        view: &View,
+        first: &[f32],
+        row: impl Fn(usize) -> usize,
+        states: &mut States,
+    ) {
+        let Network { config, absent, labels, places, .. } = self.network;
+        let size = config.hidden;
+        let start = states.n_states * size;
+        states.hidden.resize(start + size, 0.0);
+        let hidden = &mut states.hidden[start..];
+        hidden.fill(0.0);
+        places.look(forest, view, |place, seen, label| {
+            let word = match seen {
+                Seen::Nothing => NOTHING,
+                Seen::Root => ROOT,
+                Seen::Word(word) => row(word) as u32,
+            };
+            match word {
+                NOTHING => add(absent.row(self.all, 2 * place), hidden),
+                ROOT => add(absent.row(self.all, 2 * place + 1), hidden),
+                row => {
+                    let at = row as usize * self.first_size() + place * size;
+                    add(&first[at..at + size], hidden);
+                }
+            }
+            if let Some(label) = label {
+                add(labels.row(self.all, place * N_LABELS + label), hidden);
+            }
+            states.words.push(word);
+            states.labels.push(label.map_or(NO_LABEL, |label| label as u32));
+        });
+        hidden.iter_mut().for_each(|value| *value = value.max(0.0));
+        states.n_states += 1;
+    }
+
+    /// The scores of the configurations from `start` on, to rows that begin every `stride` numbers.
+    pub(super) fn scores(&self, states: &States, start: usize, out: &mut [f32], stride: usize) {
+        let size = self.network.config.hidden;
+        let hidden = &states.hidden[start * size..states.n_states * size];
+        self.packed.output.apply(Left::dense(hidden, size), out, stride);
+    }
+
+    /// The way back, from the gradients of the scores of states, and from the tags of the words; the gradients of all but
+    /// embeddings go to `gradients`, whatever was there. Gives the sum of the losses of tags.
+    pub(super) fn back(
+        &self,
+        encoding: &mut Encoding,
+        states: &States,
+        memory: &mut BackMemory,
+        gradients: &mut [f32],
+    ) -> f64 {
+        let Network { config, input, lstms, first, output, .. } = self.network;
+        let (n_rows, n_out, size) = (encoding.batch.n_rows(), 2 * config.units, config.hidden);
+        let BackMemory { d_hidden, d_first, d_output, d_below, d_tags, dx, scratch } = memory;
+        let d_hidden = resize(d_hidden, states.n_states * size);
+        let to_hidden = Some((&mut *d_hidden, Sum::Fresh));
+        output.back(&self.packed.output, &states.hidden, &states.gradients, gradients, to_hidden, scratch);
+        let pairs = d_hidden.iter_mut().zip(&states.hidden);
+        pairs.filter(|(_, hidden)| **hidden <= 0.0).for_each(|(gradient, _)| *gradient = 0.0);
+        let d_first = resize(d_first, n_rows * self.first_size());
+        self.spread(states, d_hidden, d_first, gradients);
+        let last = encoding.outputs.last().expect("there is a layer");
+        let to_output = Some((resize(d_output, n_rows * n_out), Sum::Fresh));
+        first.back(&self.packed.first, last, d_first, gradients, to_output, scratch);
+        let loss = self.back_from_tags(encoding, d_tags, gradients, d_output, scratch);
+        let Encoding { batch, x, input: of_words, lstms: memories, outputs, dropouts, .. } = encoding;
+        for (layer, lstm) in lstms.iter().enumerate().rev() {
+            dropouts[1 + layer].back(d_output);
+            let x = if layer == 0 { &*of_words } else { &*outputs[layer - 1] };
+            let n_in = if layer == 0 { config.input_size } else { n_out };
+            let to = resize(d_below, n_rows * n_in);
+            lstm.back(
+                &self.packed.lstms[layer],
+                batch,
+                x,
+                &mut memories[layer],
+                d_output,
+                gradients,
+                to,
+                scratch,
+            );
+            // What comes out below is what goes into the next layer.
+            std::mem::swap(d_output, d_below);
+        }
+        leaky_relu_back(of_words, d_output);
+        let dx = resize(dx, n_rows * input.weights.n_rows);
+        input.back(&self.packed.input, x, d_output, gradients, Some((&mut *dx, Sum::Fresh)), scratch);
+        dropouts[0].back(dx);
+        loss
+    }
+
+    /// From hidden units to what they are sums of.
+    fn spread(&self, states: &States, d_hidden: &[f32], d_first: &mut [f32], gradients: &mut [f32]) {
+        let Network { config, absent, labels, places, .. } = self.network;
+        let (size, n_places) = (config.hidden, places.len());
+        d_first.fill(0.0);
+        absent.of_mut(gradients).fill(0.0);
+        labels.of_mut(gradients).fill(0.0);
+        for (i, gradient) in d_hidden.chunks_exact(size).enumerate() {
+            for place in 0..n_places {
+                match states.words[i * n_places + place] {
+                    NOTHING => add(gradient, absent.row_mut(gradients, 2 * place)),
+                    ROOT => add(gradient, absent.row_mut(gradients, 2 * place + 1)),
+                    row => {
+                        let at = row as usize * self.first_size() + place * size;
+                        add(gradient, &mut d_first[at..at + size]);
+                    }
+                }
+                let label = states.labels[i * n_places + place];
+                if label != NO_LABEL {
+                    add(gradient, labels.row_mut(gradients, place * N_LABELS + label as usize));
+                }
+            }
+        }
+    }
+
+    /// From the tags of words, if they are learnt, to the vectors in context.
+    fn back_from_tags(
+        &self,
+        encoding: &Encoding,
+        d_tags: &mut Vec<f32>,
+        gradients: &mut [f32],
+        d_output: &mut [f32],
+        scratch: &mut Scratch,
+    ) -> f64 {
+        let Network { config, tag_sets, taggers, .. } = self.network;
+        let (n_rows, output) = (encoding.batch.n_rows(), encoding.outputs.last().expect("there is a layer"));
+        let mut loss = 0.0;
+        for (i, (layer, packed)) in taggers.iter().zip(&self.packed.taggers).enumerate() {
+            let n_tags = tag_sets[i].tags.len();
+            let d_tags = resize(d_tags, n_rows * n_tags);
+            packed.apply(Left::dense(output, 2 * config.units), d_tags, n_tags);
+            for (row, &tag) in d_tags.chunks_exact_mut(n_tags).zip(&encoding.tags[i * n_rows..]) {
+                if tag == NONE {
+                    row.fill(0.0);
+                    continue;
+                }
+                softmax(row);
+                let right = &mut row[tag as usize];
+                loss -= f64::from(config.tag_weight) * f64::from(right.max(f32::MIN_POSITIVE)).ln();
+                *right -= 1.0;
+                row.iter_mut().for_each(|gradient| *gradient *= config.tag_weight);
+            }
+            layer.back(packed, output, d_tags, gradients, Some((&mut *d_output, Sum::Added)), scratch);
+        }
+        loss
+    }
+}
+
+impl States {
+    /// Forgets all configurations.
+    pub(super) fn clear(&mut self) {
+        self.words.clear();
+        self.labels.clear();
+        self.hidden.clear();
+        self.gradients.clear();
+        self.n_states = 0;
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.n_states
+    }
+
+    /// Adds the gradients of the scores of the next configuration.
+    pub(super) fn push_gradients(&mut self, row: &[f32]) {
+        self.gradients.extend_from_slice(row);
+    }
+}

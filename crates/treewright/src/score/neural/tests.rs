@@ -1,0 +1,436 @@
+//! The laws of the network: gradients, batches, threads, files, checkpoints, divergence.
+
+use std::sync::Arc;
+
+use super::gradients::check;
+use super::layers::{Array, Named};
+use super::model::NeuralModel;
+use super::network::{BackMemory, Encoding, Network, PackedNetwork, States, Weights};
+use super::places::{Places, default_places};
+use super::words::{Lexicon, Reader, TagColumn, TagSet, Vectors};
+use crate::config::{LossKind, NeuralConfig, TrainConfig, Update};
+use crate::error::{Code, Error, Result};
+use crate::forest::Forest;
+use crate::model::{Model, Parser};
+use crate::registry::{Registered, SystemTag, SystemVisitor};
+use crate::rng::Rng;
+use crate::score::{Rows, ScorerModel, Views};
+use crate::sentence::Sentence;
+use crate::system::{ActionSet, TransitionSystem};
+use crate::systems::arc_hybrid::ArcHybrid;
+use crate::train::{Checkpoint, EpochReport, Log, train};
+use crate::tree::TreeKind;
+use crate::treebank::{self, Entry, Format, ReadOptions};
+use crate::word_classes::WordVectors;
+
+/// The beginning of a sample in the repository.
+fn data(name: &str, format: Format, n: usize) -> Vec<Entry> {
+    let path = format!("{}/../../data/{name}", env!("CARGO_MANIFEST_DIR"));
+    let file = std::fs::File::open(path).expect("the sample");
+    let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
+    let opened = treebank::open(file, &options).expect("a format");
+    opened.reader.map(|entry| entry.expect("a tree")).take(n).collect()
+}
+
+fn english() -> Vec<Entry> {
+    data("ud_english_ewt.conllu", Format::Conllu, 30)
+}
+
+fn vectors() -> Arc<WordVectors> {
+    let text = "the 1 0 0\na 0.9 0.1 0\ncat 0 1 0\nof 0 0 -1\n";
+    Arc::new(WordVectors::read(text.as_bytes(), 1).expect("four vectors"))
+}
+
+/// Small sizes, none of them a multiple of what kernels do at once.
+fn small() -> NeuralConfig {
+    NeuralConfig {
+        word_size: 5,
+        affix_size: 3,
+        affix_rows: 40,
+        input_size: 7,
+        units: 6,
+        hidden: 9,
+        batch_words: 60,
+        ..NeuralConfig::default()
+    }
+}
+
+fn config(system: SystemTag) -> TrainConfig {
+    TrainConfig {
+        system,
+        scorer: "neural".to_owned(),
+        update: Update::Local,
+        beam: 1,
+        epochs: 3,
+        explore_after: 1,
+        neural: small(),
+        vectors: vectors(),
+        ..TrainConfig::default()
+    }
+}
+
+fn network(settings: &NeuralConfig, sentences: &[&Sentence], n_actions: usize) -> Network {
+    let reader = Reader {
+        lexicon: Lexicon::of(sentences),
+        vectors: Vectors::of(&vectors()),
+        n_rows: settings.affix_rows,
+        tags: settings.tags,
+    };
+    let tag_sets = TagColumn::ALL.iter().map(|column| TagSet::of(*column, sentences));
+    let tag_sets = tag_sets.filter(|set| !set.tags.is_empty()).collect();
+    let places = Places::parse(default_places(TreeKind::Dependencies, false)).expect("places");
+    Network::new(settings, reader, tag_sets, places, n_actions)
+}
+
+fn array(network: &Network, name: &str) -> Array {
+    network.arrays.named.iter().find(|named| named.name == name).expect("the array").array
+}
+
+/// Random derivations, each in its own forest.
+fn walks(
+    system: &ArcHybrid,
+    sentences: &[&Sentence],
+) -> Vec<(Forest, Vec<<ArcHybrid as TransitionSystem>::State>)> {
+    let (mut rng, mut legal) = (Rng::new(9), ActionSet::default());
+    let mut walk = |sentence: &&Sentence| {
+        let mut forest = Forest::new();
+        let mut states = vec![system.start(&mut forest, sentence)];
+        while !system.is_final(&forest, &states[states.len() - 1]) {
+            let state = states[states.len() - 1];
+            system.legal(&forest, &state, &mut legal);
+            let action = legal.iter().nth(rng.below(legal.len())).expect("a legal action");
+            states.push(system.apply(&mut forest, &state, action));
+        }
+        states.pop();
+        (forest, states)
+    };
+    sentences.iter().map(&mut walk).collect()
+}
+
+#[test]
+fn gradients_of_the_whole_network_are_those_of_finite_differences() {
+    let sentences = [
+        Sentence::from_tagged([("The", "D"), ("cat", "N"), ("sat", "V")]),
+        Sentence::from_tagged([("the", "D"), ("cat", "")]),
+    ];
+    let sentences: Vec<&Sentence> = sentences.iter().collect();
+    let settings = NeuralConfig {
+        word_size: 2,
+        affix_size: 1,
+        affix_rows: 4,
+        input_size: 4,
+        units: 2,
+        hidden: 4,
+        dropout: 0.0,
+        ..small()
+    };
+    let trees = english();
+    struct Make<'a>(&'a [Entry]);
+    let system = Make(&trees).system();
+    let network = network(&settings, &sentences, system.n_actions());
+    let mut all = network.start(&mut Rng::new(3));
+    // Far from where ReLU bends, with values on both sides: each unit is above 0 in every state, or below.
+    for name in ["input.bias", "first.bias", "absent"] {
+        let signs = [2.0, -2.0].into_iter().cycle();
+        array(&network, name).of_mut(&mut all).iter_mut().zip(signs).for_each(|(bias, sign)| *bias = sign);
+    }
+    let walks = walks(&system, &sentences);
+    let n_states: usize = walks.iter().map(|(_, states)| states.len()).sum();
+    let wanted = super::kernel::tests::random(&mut Rng::new(4), n_states * system.n_actions());
+    // The scores, weighed at random, and the loss of tags.
+    let run = |all: &[f32], gradients: Option<&mut [f32]>| -> f64 {
+        let mut packed = PackedNetwork::default();
+        network.pack(all, true, &mut packed);
+        let weights = Weights { network: &network, packed: &packed, all };
+        let (mut encoding, mut states) = (Encoding::default(), States::default());
+        weights.read_words(&sentences, &mut encoding);
+        weights.read_tags(&sentences, &mut encoding);
+        weights.embed(&mut encoding, None);
+        weights.read_context(&mut encoding, None);
+        for (i, (forest, of_walk)) in walks.iter().enumerate() {
+            for state in of_walk {
+                let row = |word| encoding.batch.row(i, word);
+                weights.look(forest, &system.view(state), &encoding.first, row, &mut states);
+            }
+        }
+        let mut scores = vec![0.0; wanted.len()];
+        weights.scores(&states, 0, &mut scores, system.n_actions());
+        wanted.chunks(system.n_actions()).for_each(|row| states.push_gradients(row));
+        let mut memory = BackMemory::default();
+        let mut out = vec![0.0; all.len()];
+        let of_tags = weights.back(&mut encoding, &states, &mut memory, &mut out);
+        network.add_embedded(&encoding, &memory, &mut out);
+        if let Some(gradients) = gradients {
+            gradients.copy_from_slice(&out);
+        }
+        let of_scores = scores.iter().zip(&wanted).map(|(score, by)| f64::from(*score) * f64::from(*by));
+        of_scores.sum::<f64>() + of_tags
+    };
+    let mut gradients = vec![0.0; all.len()];
+    run(&all, Some(&mut gradients));
+    assert!(
+        network
+            .arrays
+            .named
+            .iter()
+            .all(|Named { array, .. }| { array.of(&gradients).iter().any(|gradient| *gradient != 0.0) })
+    );
+    // Labels are many rows that nothing leads to: enough of them for the ones in use.
+    let labels = array(&network, "labels");
+    let used: Vec<usize> = (0..all.len())
+        .filter(|i| !(labels.start..labels.start + labels.len()).contains(i) || gradients[*i] != 0.0)
+        .collect();
+    assert!(used.iter().any(|i| labels.start <= *i && *i < labels.start + labels.len()), "a label is seen");
+    let at: Vec<f32> = used.iter().map(|&i| all[i]).collect();
+    let expected: Vec<f32> = used.iter().map(|&i| gradients[i]).collect();
+    check(&at, &expected, 1e-3, |moved| {
+        let mut all = all.clone();
+        used.iter().zip(moved).for_each(|(&i, &value)| all[i] = value);
+        run(&all, None)
+    });
+
+    impl Make<'_> {
+        fn system(&self) -> ArcHybrid {
+            use crate::tree::{ParserTree, Preparer};
+            let preparer =
+                Preparer::new(&TrainConfig::default().preparation(), ArcHybrid::UNARIES).expect("rules");
+            let trees: Vec<_> = self
+                .0
+                .iter()
+                .filter_map(|entry| {
+                    let tree = entry.tree.as_ref()?;
+                    <ArcHybrid as TransitionSystem>::Tree::prepare(tree, &entry.sentence, &preparer).ok()
+                })
+                .take(2)
+                .collect();
+            ArcHybrid::from_trees(trees.iter(), &crate::system::SystemOptions::default())
+        }
+    }
+}
+
+#[derive(Default)]
+struct Kept {
+    reports: Vec<EpochReport>,
+    checkpoints: Vec<Checkpoint>,
+    stopped: Option<Error>,
+}
+
+impl Log for Kept {
+    fn epoch(&mut self, report: &EpochReport) {
+        self.reports.push(report.clone());
+    }
+
+    fn stopped(&mut self, why: &Error) {
+        self.stopped = Some(why.clone());
+    }
+
+    fn checkpoint(&mut self, make: &dyn Fn() -> Result<Checkpoint>) -> Result<()> {
+        self.checkpoints.push(make()?);
+        Ok(())
+    }
+}
+
+fn bytes(model: &Model) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    model.save(&mut bytes).expect("memory");
+    bytes
+}
+
+#[test]
+fn it_learns_and_neither_threads_nor_interruptions_change_what() {
+    let data = english();
+    for loss in [LossKind::Log, LossKind::Hinge] {
+        let mut config = config(SystemTag::ArcHybrid);
+        config.neural.loss = loss;
+        config.neural.learning_rate = 1e-2;
+        config.epochs = 5;
+        let mut log = Kept::default();
+        let model = train(&config, &data, &data, None, &mut log).expect("a model");
+        let share = |i: usize| log.reports[i].errors as f64 / log.reports[i].of as f64;
+        assert!(share(4) < 0.7 * share(0), "{loss:?}: {} then {}", share(0), share(4));
+        let threads = TrainConfig { jobs: 3, ..config.clone() };
+        assert_eq!(bytes(&train(&threads, &data, &data, None, &mut ()).expect("a model")), bytes(&model));
+        let half = Checkpoint::from_bytes(&log.checkpoints[1].to_bytes()).expect("a checkpoint");
+        assert_eq!(
+            bytes(&train(&config, &data, &data, Some(&half), &mut ()).expect("a model")),
+            bytes(&model)
+        );
+    }
+}
+
+/// Every system trains, saves, loads, and parses the same one by one as many at once.
+#[test]
+fn every_system_goes_through_every_door() {
+    for &system in SystemTag::ALL {
+        let info = system.info();
+        let data = match (info.kind, info.is_crossing) {
+            (TreeKind::Dependencies, _) => english(),
+            (TreeKind::Constituents, false) => data("gum.mrg", Format::Ptb, 20),
+            (TreeKind::Constituents, true) => data("greek_nt.discbracket", Format::Discbracket, 20),
+        };
+        let mut config = config(system);
+        config.epochs = 2;
+        config.neural.tags = info.is_binary;
+        let model =
+            train(&config, &data, &data, None, &mut ()).unwrap_or_else(|error| panic!("{system}: {error}"));
+        let read = Model::from_bytes(&bytes(&model)).expect("what was written");
+        assert_eq!(bytes(&read), bytes(&model));
+        let (mut one, mut other) = (Parser::new(model).worker(), Parser::new(read).worker());
+        let sentences: Vec<&Sentence> = data.iter().map(|entry| &entry.sentence).collect();
+        let alone: Vec<_> = sentences.iter().map(|sentence| one.parse(sentence)).collect();
+        assert!(alone.iter().zip(&sentences).all(|(tree, sentence)| tree.is_some() != sentence.is_empty()));
+        assert_eq!(other.parse_all(&sentences), alone, "{system}");
+        let with_gap = [sentences[0], &Sentence::default(), sentences[1]];
+        assert_eq!(other.parse_all(&with_gap), [alone[0].clone(), None, alone[1].clone()]);
+    }
+}
+
+#[test]
+fn scores_have_the_same_bits_in_every_batch() {
+    struct Check<'a>(&'a [Entry]);
+    impl SystemVisitor for Check<'_> {
+        type Output = ();
+        fn visit<S: Registered>(self) {
+            let sentences: Vec<&Sentence> = self.0.iter().map(|entry| &entry.sentence).take(12).collect();
+            let network = network(&small(), &sentences, 21);
+            let all = network.start(&mut Rng::new(8));
+            let model = NeuralModel::new(Arc::new(network), &all);
+            let (mut together, mut alone) = (model.scorer(), model.scorer());
+            let forests: Vec<Forest> = sentences
+                .iter()
+                .map(|sentence| {
+                    let mut forest = Forest::new();
+                    forest.start(sentence.len(), true);
+                    forest
+                })
+                .collect();
+            let view = |next| crate::forest::View {
+                stack: None,
+                deque_top: None,
+                deque: None,
+                n_deque: 0,
+                buffer: None,
+                next: crate::ids::TokenIdx::new(next),
+                past: None,
+            };
+            let mut slots = Vec::new();
+            together.open(&sentences, &mut slots);
+            let views: Vec<Vec<_>> =
+                sentences.iter().map(|sentence| (0..=sentence.len()).map(view).collect()).collect();
+            let queries: Vec<Views<'_>> = (0..sentences.len())
+                .map(|i| Views { slot: slots[i], forest: &forests[i], views: &views[i] })
+                .collect();
+            let (mut rows, mut row) = (Rows::default(), Rows::default());
+            together.score(&queries, &mut rows);
+            let mut n = 0;
+            for (i, sentence) in sentences.iter().enumerate() {
+                let slot = alone.open_one(sentence);
+                for view in &views[i] {
+                    alone.score(&[Views { slot, forest: &forests[i], views: &[*view] }], &mut row);
+                    assert_eq!(row.row(0), rows.row(n));
+                    n += 1;
+                }
+                alone.close(slot);
+            }
+        }
+    }
+    SystemTag::ArcHybrid.visit(Check(&english()));
+}
+
+#[test]
+fn divergence_is_reported_and_leaves_the_last_good_model() {
+    let data = english();
+    let mut config = config(SystemTag::ArcHybrid);
+    // One step an epoch: the first is taken from a good start, the second from where it led.
+    config.neural.batch_words = 1 << 14;
+    config.neural.learning_rate = 1e35;
+    config.epochs = 6;
+    let mut log = Kept::default();
+    let model = train(&config, &data, &[], None, &mut log).expect("the model of the first epoch");
+    let why = log.stopped.expect("a reason");
+    assert!(why.message.contains("diverged") && why.code == Code::BadTraining, "{why}");
+    assert!(!log.reports.is_empty() && log.reports.len() < 6);
+    assert!(Parser::new(model).worker().parse(&data[0].sentence).is_some());
+    // Where there is no good model there is an error.
+    config.neural.batch_words = 20;
+    let error = train(&config, &data, &[], None, &mut ()).expect_err("no epoch is finished");
+    assert!(error.message.contains("diverged"), "{error}");
+}
+
+#[test]
+fn a_network_that_does_not_fit_its_file_is_refused() {
+    let sentence = Sentence::from_tagged([("a", "T"), ("b", "U")]);
+    let network = network(&small(), &[&sentence], 5);
+    let all = network.start(&mut Rng::new(8));
+    let model = NeuralModel::new(Arc::new(network), &all);
+    let load = |header: &serde_json::Value, words: &[u32], n_actions| {
+        NeuralModel::load(header.clone(), Arc::new(words.to_vec()), n_actions)
+            .map(|model| model.words().to_vec())
+    };
+    let mut header = model.header();
+    header["settings"]["places"] = default_places(TreeKind::Dependencies, false).into();
+    let words = model.words();
+    assert_eq!(load(&header, words, 5).expect("what was written"), words);
+    assert!(load(&header, words, 6).is_err(), "another number of actions");
+    assert!(load(&header, &words[..words.len() - 1], 5).is_err(), "cut short");
+    assert!(load(&header, &[], 5).is_err(), "nothing");
+    let mut longer = words.to_vec();
+    longer.push(0);
+    assert!(load(&header, &longer, 5).is_err(), "too long");
+    for (name, value) in
+        [("units", 7.into()), ("hidden", 0.into()), ("places", "x0".into()), ("layers", 65.into())]
+    {
+        let mut header = header.clone();
+        let value: serde_json::Value = value;
+        header["settings"][name] = value;
+        assert!(load(&header, words, 5).is_err(), "{name}");
+    }
+}
+
+/// 8-bit numbers are off by half a step at most, are a quarter of the size, and survive their file.
+#[test]
+fn numbers_of_eight_bits_are_close_to_those_of_32() {
+    let sentence = Sentence::from_tagged([("a", "T"), ("b", "U"), ("a", "T")]);
+    let network = Arc::new(network(&NeuralConfig::default(), &[&sentence], 50));
+    let mut all = network.start(&mut Rng::new(8));
+    // A row and a column of zeros, and one that is much larger than the others.
+    array(&network, "words").row_mut(&mut all, 1).fill(0.0);
+    array(&network, "output.weights")
+        .of_mut(&mut all)
+        .chunks_mut(50)
+        .for_each(|row| (row[3], row[4]) = (0.0, 99.0));
+    let model = NeuralModel::new(network.clone(), &all);
+    let small = model.quantized().expect("a network can be quantised");
+    assert!(small.words().len() * 10 < model.words().len() * 3, "{} words", small.words().len());
+    assert!(small.quantized().is_none(), "once is enough");
+    let mut header = small.header();
+    header["settings"]["places"] = default_places(TreeKind::Dependencies, false).into();
+    let read = NeuralModel::load(header, Arc::new(small.words().to_vec()), 50).expect("what was written");
+    assert_eq!(read.words(), small.words());
+    let numbers = read.numbers();
+    for Named { name, array, is_table } in &network.arrays.named {
+        let (found, wanted) = (array.of(numbers), array.of(&all));
+        for (i, (found, value)) in found.iter().zip(wanted).enumerate() {
+            let (row, column) = (i / array.n_columns, i % array.n_columns);
+            let of_row = (0..array.n_columns).map(|column| row * array.n_columns + column);
+            let of_column = (0..array.n_rows).map(|row| row * array.n_columns + column);
+            let largest = |mut places: Box<dyn Iterator<Item = usize>>| {
+                places.by_ref().map(|i| wanted[i].abs()).fold(0.0, f32::max)
+            };
+            let largest = match array.n_rows {
+                1 => 0.0,
+                _ if *is_table => largest(Box::new(of_row)),
+                _ if i % 97 == 0 => largest(Box::new(of_column)),
+                _ => continue,
+            };
+            assert!((found - value).abs() <= largest / 254.0 * 1.001, "{name}: {found} for {value}");
+        }
+    }
+}
+
+#[test]
+fn global_training_is_refused() {
+    let config = TrainConfig { update: Update::Early, beam: 4, ..config(SystemTag::ArcHybrid) };
+    let error = train(&config, &english(), &[], None, &mut ()).expect_err("it learns step by step");
+    assert!(error.message.contains("local"), "{error}");
+}
