@@ -70,6 +70,18 @@ fn discontinuous() -> &'static str {
     })
 }
 
+/// A neural parser.
+fn neural() -> &'static str {
+    static MODEL: OnceLock<String> = OnceLock::new();
+    MODEL.get_or_init(|| {
+        let model = scratch("neural.model").to_str().expect("a plain path").to_owned();
+        let treebank = data("ud_english_ewt.conllu").to_str().expect("a plain path").to_owned();
+        let flags = ["--system", "arc-hybrid", "--scorer", "neural", "--epochs", "1", "--quiet"];
+        stdout(&[&["train", "-o", &model, "--train", &treebank], &flags[..]].concat(), "");
+        model
+    })
+}
+
 /// A fresh folder with every file that an example reads.
 fn with_files(name: &str) -> PathBuf {
     let folder = folder(name);
@@ -115,6 +127,7 @@ fn with_files(name: &str) -> PathBuf {
         ("wsj.model", constituents()),
         ("nl.model", discontinuous()),
         ("2n.model", searchable()),
+        ("large.model", neural()),
     ] {
         fs::copy(model, folder.join(name)).expect("room");
     }
