@@ -15,13 +15,13 @@ pub struct ExactArgs {
     #[arg(long, value_name = "NAME", value_parser = values::choice(HEURISTICS))]
     pub heuristic: Option<Heuristic>,
 
-    /// Exact search: make at most this many items for a sentence; where that is not enough, the beam's tree is given,
-    /// with `exact = false` [default: 2000000]
+    /// Exact search: make at most this many items for a sentence; where that is not enough, the best tree found so far
+    /// is given, with `exact = false` [default: 2000000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_ITEMS))]
     pub max_items: Option<u32>,
 
-    /// Exact search: search at most this long for a sentence, once its heuristic is made; after that, the same. (The
-    /// output then depends on how fast the machine is.) [default: no limit]
+    /// Exact search: spend at most this long on a sentence, bounds included; after that, the same. (The output then
+    /// depends on how fast the machine is.) [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,
 

@@ -76,6 +76,8 @@ const MAX_BYTES: usize = 1 << 30;
 const WORTH_IT: usize = 70;
 /// So few nodes are searched without tighter bounds.
 const FEW_NODES: usize = 150;
+/// Tighter bounds are made for so few nodes that there are at most this many pairs of states (some hundred MB).
+const MAX_PAIRS: usize = 1 << 20;
 /// Trees are looked for among this many nodes at first, those with the highest bounds.
 const FIRST_NODES: usize = 2000;
 /// If there is none among them, among this many times as many.
@@ -138,6 +140,11 @@ impl<S: TransitionSystem> AStar<S> {
             Heuristic::Projection | Heuristic::LessConstituent => &[(1, 1)],
             Heuristic::Cascade => &[(1, 1), (2, 2), (4, 4), (8, 8)],
         }
+    }
+
+    /// Do the bounds of a stage take little enough memory and time for the nodes that are left?
+    fn has_room(&self, (max_groups, max_classes): (usize, usize)) -> bool {
+        self.space.nodes.len() * (max_groups * max_classes).pow(2) <= MAX_PAIRS
     }
 
     /// Makes bounds of a stage again and again, as long as they take many nodes away that no derivation above the floor has.
@@ -217,8 +224,8 @@ impl<S: TransitionSystem> AStar<S> {
                 self.space.retain(|node| totals[node] >= target);
                 is_stale = true;
             }
-            for &stage in stages.iter().skip(1) {
-                if is_stale || self.space.nodes.len() > FEW_NODES {
+            for &stage in stages.iter().skip(usize::from(!is_stale)) {
+                if is_stale || (self.space.nodes.len() > FEW_NODES && self.has_room(stage)) {
                     is_stale = false;
                     self.bound((grammar, likeliest), stage, &mut target, Some(best), deadline)?;
                 }
@@ -380,7 +387,8 @@ impl<S: TransitionSystem> AStar<S> {
     ) -> Ended {
         let deadline = self.settings.timeout.map(|timeout| Instant::now() + timeout);
         for &stage in self.stages() {
-            if self.bound((grammar, likeliest), stage, &mut floor, None, deadline).is_err() {
+            let is_wanted = stage == (1, 1) || self.has_room(stage);
+            if is_wanted && self.bound((grammar, likeliest), stage, &mut floor, None, deadline).is_err() {
                 return Ended::AtLimit;
             }
         }
