@@ -125,8 +125,7 @@ impl SeparateKeys {
                     (_, of_span) => template.parts.push((Part::OfSpan(of_span), factor)),
                 }
             }
-            let has_tags_only = template.parts.iter().all(|part| !part.0.is_lexical());
-            template.is_common = template.parts.len() <= 1 || has_tags_only;
+            template.is_common = template.parts.iter().filter(|part| part.0.is_lexical()).count() <= 1;
             match place? {
                 Place::Deque(0) => keys.top.templates.push(template),
                 Place::Stack(0) => keys.below.templates.push(template),
@@ -167,7 +166,7 @@ impl PlaceKeys {
     }
 
     /// What each template saw of what was looked at last, and whether other spans are likely to look the same to it: two
-    /// words, or a word and a length, are rarely seen together again.
+    /// words are rarely seen together again.
     #[inline(always)]
     pub fn contexts(&self) -> impl Iterator<Item = (Context, bool)> {
         self.templates.iter().zip(&self.sums).map(|(template, &sum)| {

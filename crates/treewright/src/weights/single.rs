@@ -3,11 +3,11 @@
 use super::layout::{BUCKET, BUCKET_WORDS, COUNT_BITS, MAX_PAIRS, SINGLE, row_words};
 use super::{Key, Probe, Table, first_bucket, kernel, unpack};
 
-/// Which features a table may have: a few bits for each of its buckets. It is an eighth of the table, or less, and stays
+/// Which features a table may have: a few bits for each of its buckets. It is a sixteenth of the table, or less, and stays
 /// near the processor.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
-    bits: Vec<u64>,
+    bits: Vec<u32>,
     fingerprint_mask: u32,
 }
 
@@ -19,12 +19,18 @@ impl Filter {
             let fingerprints = &bucket[..BUCKET];
             // What has no room in a full bucket is in another.
             if fingerprints[BUCKET - 1] != 0 {
-                return u64::MAX;
+                return u32::MAX;
             }
             let used = fingerprints.iter().filter(|&&fingerprint| fingerprint != 0);
             used.fold(0, |bits, &fingerprint| bits | bit(fingerprint))
         });
         Filter { bits: bits.collect(), fingerprint_mask: table.fingerprint_mask }
+    }
+
+    /// Asks for the memory that [`Filter::may_have`] looks at.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, key: Key) {
+        kernel::prefetch(&self.bits, first_bucket(key, self.bits.len()));
     }
 
     /// May the table have this feature?
@@ -38,8 +44,8 @@ impl Filter {
 
 /// The lowest bit of a fingerprint is the same for all.
 #[inline(always)]
-fn bit(fingerprint: u32) -> u64 {
-    1 << (fingerprint >> 1 & 63)
+fn bit(fingerprint: u32) -> u32 {
+    1 << (fingerprint >> 1 & 31)
 }
 
 impl Table {

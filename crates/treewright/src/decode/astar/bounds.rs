@@ -19,6 +19,7 @@
 //! Since scores are sums, the best pair of items for an action is the best left one with the best right one. So a span
 //! takes time for its nodes and for its splits, but none for their pairs.
 
+mod classes;
 mod trace;
 
 use std::ops::Range;
@@ -174,65 +175,8 @@ impl Bounds {
         self.score_inside(grammar, space, settings) && self.score_outside(grammar, space, settings)
     }
 
-    /// Tells the classes of shifts.
-    fn sort_shifts(&mut self, grammar: &Grammar, space: &Space, settings: Settings<'_>) {
-        self.n_classes.clear();
-        self.classes.clear();
-        for (place, likeliest) in settings.likeliest.iter().enumerate() {
-            let mut shifts: Vec<usize> = space.shifts(grammar, place).collect();
-            let rank =
-                |shift: &usize| likeliest.iter().position(|other| other == shift).unwrap_or(usize::MAX);
-            shifts.sort_by_key(rank);
-            let mut classes = vec![usize::MAX; grammar.n_columns];
-            for (rank, &shift) in shifts.iter().enumerate() {
-                classes[shift] = rank.min(settings.max_classes - 1);
-            }
-            self.n_classes.push(shifts.len().clamp(1, settings.max_classes));
-            self.classes.push(classes);
-        }
-        // Nothing is shifted after the last word.
-        self.n_classes.push(1);
-    }
-
-    /// Tells the groups of nodes: those that end at a place, by what they add to plain shifts from below. The range of these
-    /// numbers is cut in halves, the longest first.
-    fn sort_nodes(&mut self, grammar: &Grammar, space: &Space, max_groups: usize) {
-        let (n, plain) = (space.n, grammar.plain_shift());
-        self.groups.clear();
-        self.groups.resize(space.nodes.len(), 0);
-        self.n_groups.clear();
-        self.n_groups.resize(n + 1, 1);
-        if max_groups == 1 {
-            return;
-        }
-        let mut by_end: Vec<Vec<(i16, usize)>> = vec![Vec::new(); n];
-        for (node, span) in space.nodes.iter().enumerate().filter(|(_, span)| usize::from(span.right) < n) {
-            by_end[usize::from(span.right)].push((space.shift_below(node)[plain], node));
-        }
-        for (place, nodes) in by_end.iter_mut().enumerate().filter(|(_, nodes)| !nodes.is_empty()) {
-            nodes.sort_unstable();
-            let range = |part: &[(i16, usize)]| i32::from(part[part.len() - 1].0) - i32::from(part[0].0);
-            let mut parts: Vec<&[(i16, usize)]> = vec![nodes];
-            while parts.len() < max_groups {
-                let longest = (0..parts.len()).max_by_key(|&part| range(parts[part])).unwrap_or(0);
-                if range(parts[longest]) == 0 {
-                    break;
-                }
-                let part = parts.swap_remove(longest);
-                let middle = i32::from(part[0].0) + (range(part) + 1) / 2;
-                let (low, high) =
-                    part.split_at(part.partition_point(|&(value, _)| i32::from(value) < middle));
-                parts.extend([low, high]);
-            }
-            for (group, part) in parts.iter().enumerate() {
-                part.iter().for_each(|&(_, node)| self.groups[node] = group);
-            }
-            self.n_groups[place] = parts.len();
-        }
-    }
-
     fn make_room(&mut self, grammar: &Grammar, space: &Space) {
-        let (n, columns) = (space.n, grammar.n_columns);
+        let (n, columns) = (space.n, grammar.n_reduction_columns());
         let (mut n_numbers, mut n_shifts) = (0, 0);
         self.node_starts.clear();
         self.shift_starts.clear();
@@ -403,10 +347,10 @@ impl Bounds {
         }
         for state in 0..n_states {
             let row = self.rows.row_mut(state);
-            add(row, space.buffer(right));
+            add(row, grammar.reductions_in(space.buffer(right)));
             for node in nodes.clone() {
                 let actions = grammar.reductions(space.nodes[node].symbol).iter();
-                let best = actions.map(|&action| row[usize::from(action)]).max();
+                let best = actions.map(|&action| row[grammar.reduction_column(action)]).max();
                 self.inside[self.node_starts[node] as usize + state] = best.unwrap_or(NEVER).max(NEVER);
             }
         }
@@ -430,12 +374,14 @@ impl Bounds {
                 }
                 if left > 0 {
                     let at = self.right_row(cell, state);
-                    raise(self.as_right.row_or_new(&mut self.right_rows[at]), space.top(node), inside);
+                    let top = grammar.reductions_in(space.top(node));
+                    raise(self.as_right.row_or_new(&mut self.right_rows[at]), top, inside);
                 }
                 if right == space.n {
                     continue;
                 }
-                let below = space.below(node);
+                let below = grammar.reductions_in(space.below(node));
+                let first_shift = i32::from(space.shift_below(node)[plain]);
                 let n_classes = self.n_classes[right];
                 for class in 0..n_classes {
                     let right_state = self.state(right, self.groups[node], class);
@@ -447,7 +393,7 @@ impl Bounds {
                     let mut same = *row;
                     let of_words = self.as_left.of_words.row_or_new(&mut same);
                     let of_longer = self.as_left.of_longer.row_or_new(row);
-                    raise_both(of_words, inside, of_longer, inside + i32::from(below[plain]), below);
+                    raise_both(of_words, inside, of_longer, inside + first_shift, below);
                 }
             }
         }
@@ -455,7 +401,7 @@ impl Bounds {
 
     #[inline(always)]
     fn score_outside(&mut self, grammar: &Grammar, space: &Space, settings: Settings<'_>) -> bool {
-        let columns = grammar.n_columns;
+        let columns = grammar.n_reduction_columns();
         self.around_left.reset(self.as_left.of_words.n_rows(), columns);
         self.around_right.reset(self.as_right.n_rows(), columns);
         for length in (1..=space.n).rev() {
@@ -527,7 +473,8 @@ impl Bounds {
             let Some(right_state) = right_state else {
                 let row = self.right_rows[self.right_row(cell, state)] as usize;
                 for node in nodes.clone() {
-                    let best = max_of_sums(self.around_right.row(row), space.top(node));
+                    let top = grammar.reductions_in(space.top(node));
+                    let best = max_of_sums(self.around_right.row(row), top);
                     let outside = &mut self.outside[self.node_starts[node] as usize + state];
                     *outside = (*outside).max(best);
                 }
@@ -537,10 +484,10 @@ impl Bounds {
             let n_classes = self.n_classes[right];
             let (group, class) = (right_state / n_classes, right_state % n_classes);
             for node in nodes.clone().filter(|&node| self.groups[node] == group) {
-                let below = space.below(node);
+                let below = grammar.reductions_in(space.below(node));
                 let by_word = max_of_sums(self.around_left.of_words.row(row), below);
                 let by_longer = max_of_sums(self.around_left.of_longer.row(row), below);
-                let best = by_word.max(by_longer + i32::from(below[plain]));
+                let best = by_word.max(by_longer + i32::from(space.shift_below(node)[plain]));
                 let after = self.after_left(node, state / self.n_classes[left], class, n_classes, best);
                 let outside = &mut self.outside[self.node_starts[node] as usize + state];
                 *outside = (*outside).max(after);
@@ -572,7 +519,7 @@ impl Bounds {
         (left, right): (usize, usize),
         nodes: Range<usize>,
     ) {
-        let buffer = space.buffer(right);
+        let buffer = grammar.reductions_in(space.buffer(right));
         for state in 0..self.n_states(left) {
             let mut is_wanted = false;
             let row = self.rows.row_mut(state);
@@ -584,7 +531,8 @@ impl Bounds {
                 }
                 is_wanted = true;
                 for &action in grammar.reductions(space.nodes[node].symbol) {
-                    row[usize::from(action)] = outside + i32::from(buffer[usize::from(action)]);
+                    let column = grammar.reduction_column(action);
+                    row[column] = outside + i32::from(buffer[column]);
                 }
             }
             if !is_wanted {

@@ -34,6 +34,8 @@ pub(super) struct Grammar {
     pub(super) n_columns: usize,
     /// The first columns, with all shifts among them.
     pub(super) n_shift_columns: usize,
+    /// The columns before this one have no reductions.
+    first_reduction: usize,
     /// For each symbol, and last for a bare word, the shift that makes it.
     shifts: Vec<Option<u16>>,
     /// For each symbol the reductions that make it.
@@ -62,7 +64,9 @@ impl Grammar {
             if reduction.head == Side::Left { &mut left_headed } else { &mut right_headed }.push(action);
         }
         let last_shift = shifts.iter().flatten().max().copied().unwrap_or(0);
+        let first_reduction = actions.reductions.iter().map(|reduction| reduction.action.index()).min();
         Grammar {
+            first_reduction: first_reduction.unwrap_or(0) / LANES * LANES,
             n_shift_columns: (usize::from(last_shift) + 1).next_multiple_of(LANES),
             roots: actions.roots.clone(),
             inner: actions.inner.clone(),
@@ -96,6 +100,23 @@ impl Grammar {
     #[inline]
     pub(super) fn reductions(&self, symbol: u16) -> &[u16] {
         &self.reductions[usize::from(symbol)]
+    }
+
+    /// The number of columns from the first reduction on.
+    pub(super) fn n_reduction_columns(&self) -> usize {
+        self.n_columns - self.first_reduction
+    }
+
+    /// The column of a reduction among these.
+    #[inline(always)]
+    pub(super) fn reduction_column(&self, action: u16) -> usize {
+        usize::from(action) - self.first_reduction
+    }
+
+    /// Of a row, these columns.
+    #[inline(always)]
+    pub(super) fn reductions_in<'a>(&self, row: &'a [i16]) -> &'a [i16] {
+        &row[self.first_reduction..]
     }
 
     /// Is this action a shift?

@@ -20,6 +20,9 @@ pub(super) trait Features {
     /// May a feature have weights? A quick answer, which is rarely wrong.
     fn may_have(&self, key: u64) -> bool;
 
+    /// Asks for the memory that [`Features::may_have`] will look at.
+    fn prefetch_hint(&self, _key: u64) {}
+
     /// Asks for the memory that [`Features::place_of`] will look at.
     fn prefetch(&self, _key: u64) {}
 
@@ -116,10 +119,17 @@ impl Contexts {
         if self.candidates.len() < room {
             self.candidates.resize(room, (0, 0));
         }
+        let first = n;
         for (number, &label) in self.values.iter().enumerate() {
-            let key = context.key(label);
-            self.candidates[n] = (number as u16, key.unwrap_or(0));
-            n += usize::from(key.is_some() & features.may_have(key.unwrap_or(0)));
+            // No feature has the key 0.
+            let key = context.key(label).unwrap_or(0);
+            features.prefetch_hint(key);
+            self.candidates[first + number] = (number as u16, key);
+        }
+        for at in first..first + self.values.len() {
+            let candidate = self.candidates[at];
+            self.candidates[n] = candidate;
+            n += usize::from((candidate.1 != 0) & features.may_have(candidate.1));
         }
         n
     }

@@ -412,6 +412,11 @@ impl Features for Filtered<'_> {
     }
 
     #[inline(always)]
+    fn prefetch_hint(&self, key: u64) {
+        self.filter.prefetch(table_key(key));
+    }
+
+    #[inline(always)]
     fn prefetch(&self, key: u64) {
         self.table.probe(self.words, table_key(key));
     }

@@ -83,10 +83,11 @@ impl Bounds {
                 let pair = self.as_left.beside(right - middle).row(pair as usize);
                 let single = self.as_right.row(single as usize);
                 for &action in grammar.reductions(space.nodes[node].symbol) {
-                    let column = usize::from(action);
-                    let score = pair[column] + single[column] + i32::from(space.buffer(right)[column]);
+                    let column = grammar.reduction_column(action);
+                    let action = usize::from(action);
+                    let score = pair[column] + single[column] + i32::from(space.buffer(right)[action]);
                     if best.is_none_or(|(best, ..)| score > best) {
-                        best = Some((score, middle, column, right_state));
+                        best = Some((score, middle, action, right_state));
                     }
                 }
             }
