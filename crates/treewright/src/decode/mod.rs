@@ -193,6 +193,16 @@ impl Method {
         }
     }
 
+    /// The same while learning: exact search gives up early, because at first nearly anything may be best.
+    pub fn while_learning(config: &TrainConfig) -> Self {
+        match Method::of(config) {
+            Method::Exact(settings) => {
+                Method::Exact(ExactSettings { max_items: ExactSettings::WHILE_LEARNING, ..settings })
+            }
+            other => other,
+        }
+    }
+
     /// How many hypotheses it keeps.
     pub fn width(self) -> usize {
         match self {

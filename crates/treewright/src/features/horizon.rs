@@ -120,7 +120,6 @@ pub struct Horizon {
     looks: Vec<Look>,
     n_past: usize,
     sees_gaps: bool,
-    is_separable: bool,
 }
 
 impl Horizon {
@@ -139,26 +138,6 @@ impl Horizon {
         self.sees_gaps
     }
 
-    /// Does every feature look at one item of stack and deque at most (and perhaps the buffer)? Then scores are sums of what
-    /// each item contributes by itself.
-    pub fn is_separable(&self) -> bool {
-        self.is_separable
-    }
-
-    /// Beside words of the buffer, are these attributes of these places all that counts: no children, no past, and of the
-    /// words in the buffer nothing that was built on them?
-    pub fn sees_only(&self, places: &[Place], attributes: Attributes) -> bool {
-        let is_within = |look: &Look| {
-            let allowed = match look.place {
-                Place::Buffer(_) => Attributes::LABEL | Attributes::HEAD | Attributes::SPAN,
-                place if places.contains(&place) => attributes,
-                _ => return false,
-            };
-            look.path.is_empty() && allowed.contains(look.attributes)
-        };
-        self.n_past == 0 && !self.sees_gaps && self.looks.iter().all(is_within)
-    }
-
     fn add(&mut self, path: &NodePath, attributes: Attributes) {
         let known = self.looks.iter_mut().find(|look| look.place == path.place && look.path == path.edges);
         match known {
@@ -173,22 +152,15 @@ impl Horizon {
 impl TemplateSet {
     /// What the templates look at.
     pub fn horizon(&self) -> Horizon {
-        let mut horizon = Horizon { is_separable: true, ..Horizon::default() };
+        let mut horizon = Horizon::default();
         for template in &self.templates {
-            let mut items: Vec<Place> = Vec::new();
-            let mut look = |path: &NodePath, attributes: Attributes| {
-                if !matches!(path.place, Place::Buffer(_)) && !items.contains(&path.place) {
-                    items.push(path.place);
-                }
-                horizon.add(path, attributes);
-            };
             let (mut n_past, mut sees_gaps) = (0, false);
             for atom in template {
                 match atom {
-                    Atom::Node(path, attribute) => look(path, Attributes::of(*attribute)),
+                    Atom::Node(path, attribute) => horizon.add(path, Attributes::of(*attribute)),
                     Atom::Distance(from, to) => {
-                        look(from, Attributes::HEAD);
-                        look(to, Attributes::HEAD);
+                        horizon.add(from, Attributes::HEAD);
+                        horizon.add(to, Attributes::HEAD);
                     }
                     Atom::Past(i) => n_past = n_past.max(usize::from(*i) + 1),
                     Atom::Gaps => sees_gaps = true,
@@ -196,7 +168,6 @@ impl TemplateSet {
             }
             horizon.n_past = horizon.n_past.max(n_past);
             horizon.sees_gaps |= sees_gaps;
-            horizon.is_separable &= items.len() <= 1;
         }
         horizon
     }
@@ -207,34 +178,34 @@ mod tests {
     use super::*;
     use crate::features::shipped;
 
-    const TOP_TWO: [Place; 2] = [Place::Deque(0), Place::Stack(0)];
-
     fn horizon(text: &str) -> Horizon {
         TemplateSet::parse(text).expect("templates").horizon()
     }
 
     #[test]
-    fn the_simplified_set_sees_labels_and_spans_of_two_items() {
-        let of = |name: &str| shipped(name).expect("a shipped set").horizon();
-        let simplified = of("simplified");
-        let seen = Attributes::LABEL | Attributes::SPAN;
-        assert!(simplified.sees_only(&TOP_TWO, seen) && simplified.is_separable());
-        assert!(!simplified.sees_only(&TOP_TWO[..1], seen), "the second item counts");
-        assert!(!simplified.sees_only(&TOP_TWO, Attributes::SPAN), "labels count");
-        for name in ["zhang-clark", "spans", "in-order", "dependency"] {
-            assert!(!of(name).sees_only(&TOP_TWO, seen), "{name}");
+    fn the_simplified_set_sees_labels_and_spans_of_two_items_and_the_buffer() {
+        let horizon = shipped("simplified").expect("a shipped set").horizon();
+        assert_eq!((horizon.n_past(), horizon.sees_gaps()), (0, false));
+        for look in horizon.looks() {
+            assert!(look.path.is_empty());
+            let seen = match look.place {
+                Place::Deque(0) | Place::Stack(0) => Attributes::LABEL | Attributes::SPAN,
+                place => {
+                    assert!(matches!(place, Place::Buffer(0..4)), "{place:?}");
+                    Attributes::LABEL | Attributes::HEAD | Attributes::SPAN
+                }
+            };
+            assert!(seen.contains(look.attributes), "{look:?}");
         }
+        assert_eq!(horizon.looks().len(), 6);
     }
 
     #[test]
     fn every_kind_of_atom_is_seen() {
-        let seen = Attributes::LABEL | Attributes::SPAN;
-        for text in ["d0.w", "s1.c", "d0.l.c", "a0", "gaps", "d0-s0.dist", "s0.vl", "b0.sl", "b0.l.w"] {
-            assert!(!horizon(text).sees_only(&TOP_TWO, seen), "{text}");
+        for text in ["d0.w", "s1.c", "d0.l.c", "s0.vl", "b0.sl", "b0.l.w"] {
+            assert_eq!(horizon(text).looks().len(), 1, "{text}");
         }
-        assert!(horizon("b0.w+b3.t d0.wl d0.tro s0.len d0.shape+s0.c").sees_only(&TOP_TWO, seen));
-        assert!(!horizon("d0.shape+s0.c").is_separable() && !horizon("d0-s0.dist").is_separable());
-        assert!(horizon("d0.shape+d0.l.c+b0.w").is_separable());
+        assert_eq!(horizon("d0-s0.dist").looks().len(), 2);
         assert_eq!((horizon("a0+a2 a1").n_past(), horizon("gaps").sees_gaps()), (3, true));
         let looks = horizon("s0.r.w s0.r.c s0.vr");
         assert_eq!(looks.looks().len(), 2);

@@ -183,3 +183,31 @@ pub fn label_of(encoded: &Encoded, label: Option<(Kind, LabelId)>, left: usize) 
         None => encoded.row(left)[Column::Tag as usize],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features::shipped;
+
+    #[test]
+    fn only_templates_over_one_place_without_heads_and_children_are_separate() {
+        let is_separate =
+            |text: &str| SeparateKeys::of(&TemplateSet::parse(text).expect("templates")).is_some();
+        for text in ["b0.w+b3.t d0.wl d0.tro s0.len d0.shape+d0.c", "d0.c", "b0.t"] {
+            assert!(is_separate(text), "{text}");
+        }
+        for text in ["d0.w", "s1.c", "d0.l.c", "a0", "gaps", "d0-s0.dist", "s0.vl", "b0.sl", "b0.l.w"] {
+            assert!(!is_separate(text), "{text}");
+        }
+        for text in ["d0.shape+s0.c", "d0.c+b0.t"] {
+            assert!(!is_separate(text), "{text}: two places");
+        }
+        let of = |name: &str| SeparateKeys::of(&shipped(name).expect("a shipped set"));
+        let simplified = of("simplified").expect("separate");
+        let sizes = [&simplified.top, &simplified.below, &simplified.buffer].map(|keys| keys.templates.len());
+        assert_eq!(sizes, [18, 18, 4]);
+        for name in ["zhang-clark", "spans", "in-order", "dependency"] {
+            assert!(of(name).is_none(), "{name}");
+        }
+    }
+}

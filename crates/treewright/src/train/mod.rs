@@ -349,7 +349,7 @@ impl SystemVisitor for Prepare<'_> {
         let examples::Prepared { system, examples, gold, underivable } =
             examples::prepare::<S>(config, data.train, &preparer)?;
         let n_actions = system.n_actions();
-        let decoder = Method::of(config).decoder::<S>(&ScoreGaps::default());
+        let decoder = Method::while_learning(config).decoder::<S>(&ScoreGaps::default());
         Ok(Start {
             task: Box::new(Task { system: Arc::new(system), gold, decoder }),
             examples,
@@ -382,7 +382,7 @@ pub fn check_dev(kind: TreeKind, dev: &[Entry]) -> Result<()> {
 /// the beam. Counts are added up in the order of sentences, so the number of threads does not show.
 fn score_dev(model: &Model, dev: &[Entry]) -> Result<(Option<f64>, Option<f64>, ScoreGaps)> {
     let config = model.0.config();
-    let method = Method::of(config);
+    let method = Method::while_learning(config);
     let (mut trees, mut gaps) = (Vec::new(), Vec::new());
     if method == Method::Greedy {
         let worker = || {

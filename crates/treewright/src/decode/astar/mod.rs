@@ -49,13 +49,18 @@ pub struct ExactSettings {
     pub heuristic: Heuristic,
     /// The width of the beam that gives the first answer, and the answer where a limit stops the search.
     pub beam: usize,
-    /// The most items that are made for one sentence.
+    /// The most items that are made for one sentence, and the most states of nodes that are bounded.
     pub max_items: usize,
     /// The longest time for one sentence.
     pub timeout: Option<Duration>,
     /// Search also among labels over single words that the treebank never has over words with their tags. (Then nothing at
     /// all is left out; it takes much longer.)
     pub open_rules: bool,
+}
+
+impl ExactSettings {
+    /// The limit on items while learning.
+    pub const WHILE_LEARNING: usize = 100_000;
 }
 
 impl Default for ExactSettings {
@@ -92,6 +97,8 @@ pub struct AStar<S: TransitionSystem> {
     search: Search,
     forest: Forest,
     n_items: u64,
+    /// How many states of nodes were bounded for this sentence.
+    n_bounded: usize,
 }
 
 /// A derivation.
@@ -130,6 +137,7 @@ impl<S: TransitionSystem> AStar<S> {
             search: Search::default(),
             forest: Forest::new(),
             n_items: 0,
+            n_bounded: 0,
         }
     }
 
@@ -162,6 +170,10 @@ impl<S: TransitionSystem> AStar<S> {
             let before = self.space.nodes.len();
             if before == 0 {
                 return Ok(());
+            }
+            self.n_bounded += before * max_groups * max_classes;
+            if self.n_bounded > self.settings.max_items {
+                return Err(Late);
             }
             let settings = bounds::Settings {
                 max_groups,
@@ -456,7 +468,7 @@ impl<S: TransitionSystem> Decoder<S> for AStar<S> {
             answers.push(Answer { actions: found.actions(system), score: found.score as i32 });
             true
         });
-        self.n_items = 0;
+        (self.n_items, self.n_bounded) = (0, 0);
         let Some(best) = answers.first() else { return Guarantee::Exact };
         let (best, worst) = (best.score, answers.last().map_or(0, |answer| answer.score));
         let grammar = system.span_actions().map(|actions| Grammar::new(&actions, system.n_actions()));
