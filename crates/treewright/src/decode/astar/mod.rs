@@ -82,7 +82,7 @@ const WORTH_IT: usize = 70;
 /// So few nodes are searched without tighter bounds.
 const FEW_NODES: usize = 150;
 /// Tighter bounds are made for so few nodes that there are at most this many pairs of states (some hundred MB).
-const MAX_PAIRS: usize = 1 << 20;
+const MAX_PAIRS: usize = 1 << 23;
 /// Trees are looked for among this many nodes at first, those with the highest bounds.
 const FIRST_NODES: usize = 2000;
 /// If there is none among them, among this many times as many.
@@ -502,7 +502,8 @@ impl<S: TransitionSystem> Decoder<S> for AStar<S> {
                 Ended::Satisfied => break,
                 Ended::AtFloor => {}
                 Ended::AtLimit => {
-                    self.hand_over(system, sentence, answers, found);
+                    let others = answers.into_iter().filter(|answer| !known.contains(&answer.actions));
+                    self.hand_over(system, sentence, others, found);
                     break;
                 }
             }

@@ -228,6 +228,37 @@ fn what_items_add_sums_up_to_the_scores_of_states() {
     }
 }
 
+/// Contexts that were seen before, or in another sentence, change nothing.
+#[test]
+fn many_spans_at_once_have_the_rows_that_each_has_alone() {
+    let (system, sentence) = (small(), laws::sentence(9));
+    let learner = learnt(&system, &sentence, 4);
+    let model = learner.freeze().expect("few weights");
+    let mut scorers: [Box<dyn Scorer>; 2] = [Box::new(learner), model.scorer()];
+    let labels = [(Kind::Constituent, 0), (Kind::Constituent, 1), (Kind::Temporary, 2)]
+        .map(|(kind, label)| Some((kind, LabelId::new(label))));
+    let n_columns = system.n_actions().next_multiple_of(16);
+    for scorer in &mut scorers {
+        for (n, role) in [(9, Role::Top), (9, Role::Below), (5, Role::Top), (9, Role::Top)] {
+            let sentence = laws::sentence(n);
+            let spans: Vec<Range<usize>> =
+                (0..n).flat_map(|left| (left + 2..=n).map(move |right| left..right)).collect();
+            let slot = scorer.open_one(&sentence);
+            let items = scorer.by_item().expect("a separable set");
+            let mut rows = vec![7; spans.len() * labels.len() * n_columns];
+            assert!(items.of_spans(slot, role, &spans, &labels, &mut rows));
+            assert!(rows.iter().any(|&score| score != 0), "something was learnt");
+            let mut row = vec![7; n_columns];
+            let wanted = spans.iter().flat_map(|span| labels.iter().map(move |&label| (span.clone(), label)));
+            for ((span, label), found) in wanted.zip(rows.chunks_exact(n_columns)) {
+                assert!(items.of_spans(slot, role, &[span], &[label], &mut row));
+                assert_eq!(found, row);
+            }
+            scorer.close(slot);
+        }
+    }
+}
+
 #[test]
 fn learnt_scores_are_searched_exactly_too() {
     let system = small();
@@ -263,6 +294,29 @@ fn limits_leave_the_answer_of_the_beam_and_a_bound() {
         }
     }
     assert!(n_bounded > 5);
+}
+
+/// Bounds count against the limit too; what came up before it is never worse than the beam's answer.
+#[test]
+fn limits_hold_for_bounds_as_well() {
+    let mut n_stopped = 0;
+    for (seed, max_items) in (0..10).flat_map(|seed| [(seed, 1), (seed, 60), (seed, 120)]) {
+        let mut noise = SumOfNoise::new(small().n_actions(), seed, 1000);
+        let (best, _) = all(&mut Exhaustive, &mut noise, 4);
+        let (beam, _) = all(&mut Beam::new(1), &mut noise, 4);
+        let settings = ExactSettings { beam: 1, max_items, ..ExactSettings::default() };
+        let (stopped, guarantee) = all(&mut AStar::new(settings), &mut noise, 4);
+        assert!(stopped[0].1 >= beam[0].1);
+        let distinct: FxHashSet<_> = stopped.iter().map(|parse| &parse.0).collect();
+        assert_eq!(distinct.len(), stopped.len());
+        match guarantee {
+            Guarantee::Exact => assert_eq!(stopped[0].1, best[0].1),
+            Guarantee::Bounded { upper } => assert!(upper >= best[0].1),
+            Guarantee::Heuristic => assert_eq!(stopped, beam, "nothing is known before the first bounds"),
+        }
+        n_stopped += usize::from(guarantee != Guarantee::Exact);
+    }
+    assert!(n_stopped >= 10);
 }
 
 #[test]
