@@ -161,7 +161,8 @@ impl<S: Registered> Trainer<'_, S> {
     }
 
     fn start(&self, number: usize, example: &Example, slot: SlotId) -> Result<Walk<S>> {
-        let oracle = self.oracle.for_gold(self.system, &self.gold[example.gold]).map_err(unfit)?;
+        let oracle =
+            self.oracle.for_gold(self.system, &self.gold[example.gold]).map_err(|why| unfit(&why))?;
         let mut forest = Forest::new();
         let state = self.system.start(&mut forest, &example.sentence);
         Ok(Walk {

@@ -38,7 +38,7 @@ pub(super) fn epoch<S: Registered>(
         learner.open(&sentences, &mut slots);
         for (&i, &slot) in batch.iter().zip(&slots) {
             let oracle = config.oracle.for_gold(&*task.system, &task.gold[examples[i].gold]);
-            trainer.learn(&examples[i].sentence, slot, &mut *oracle.map_err(unfit)?, learner);
+            trainer.learn(&examples[i].sentence, slot, &mut *oracle.map_err(|why| unfit(&why))?, learner);
             learner.close(slot);
             done += 1;
             log.sentence(number, done, order.len());
@@ -55,7 +55,7 @@ pub(super) fn exploration(config: &TrainConfig, epoch: usize) -> f64 {
     if epoch > config.explore_after { config.explore } else { 0.0 }
 }
 
-pub(super) fn unfit(why: Underivable) -> Error {
+pub(super) fn unfit(why: &Underivable) -> Error {
     Error::new(Code::Underivable, why.to_string())
 }
 

@@ -194,6 +194,7 @@ fn in_blocks<B: Blocks>(left: Left<'_>, right: &Packed, out: &mut [f32], stride:
 struct Plain;
 
 impl Blocks for Plain {
+    #[allow(clippy::needless_range_loop, reason = "places of one block in three arrays")]
     #[inline(always)]
     unsafe fn block<const M: usize, const P: usize>(
         a: *const f32,
@@ -239,6 +240,7 @@ struct Avx2;
 
 #[cfg(target_arch = "x86_64")]
 impl Blocks for Avx2 {
+    #[allow(clippy::needless_range_loop, reason = "places of one block in three arrays")]
     #[target_feature(enable = "avx2,fma")]
     unsafe fn block<const M: usize, const P: usize>(
         a: *const f32,
@@ -337,7 +339,7 @@ fn exp(x: f32) -> f32 {
         .mul_add(r, 8.333_452e-3)
         .mul_add(r, 4.166_579_6e-2)
         .mul_add(r, 1.666_666_5e-1)
-        .mul_add(r, 5.000_000_1e-1);
+        .mul_add(r, 0.5);
     let p = p.mul_add(r * r, r) + 1.0;
     // The low bits of the shifted number are n; they become the exponent.
     let scale = shifted.to_bits().wrapping_shl(23).wrapping_add(1f32.to_bits());

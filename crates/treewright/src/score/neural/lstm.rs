@@ -139,12 +139,10 @@ impl BiLstm {
     pub(super) fn back(
         &self,
         packed: &PackedBiLstm,
-        batch: &Batch,
-        x: &[f32],
+        (batch, x): (&Batch, &[f32]),
         memory: &mut LstmMemory,
-        d_out: &mut [f32],
+        (d_out, dx): (&mut [f32], &mut [f32]),
         gradients: &mut [f32],
-        dx: &mut [f32],
         scratch: &mut Scratch,
     ) {
         let (n, n_in, n_rows) = (self.n_units, self.input.n_rows, batch.n_rows());
@@ -302,7 +300,8 @@ mod tests {
         packed.apply(&batch, &x, 3, &mut memory);
         let (mut gradients, mut dx) = (vec![9.0; all.len()], vec![9.0; x.len()]);
         let scratch = &mut Scratch::default();
-        layer.back(&packed, &batch, &x, &mut memory, &mut wanted.clone(), &mut gradients, &mut dx, scratch);
+        let mut d_out = wanted.clone();
+        layer.back(&packed, (&batch, &x), &mut memory, (&mut d_out, &mut dx), &mut gradients, scratch);
         check(&all, &gradients, 2e-4, |all| loss(all, &x));
         check(&x, &dx, 2e-4, |x| loss(&all, x));
     }

@@ -380,12 +380,10 @@ impl Weights<'_> {
             let to = resize(d_below, n_rows * n_in);
             lstm.back(
                 &self.packed.lstms[layer],
-                batch,
-                x,
+                (batch, x),
                 &mut memories[layer],
-                d_output,
+                (d_output, to),
                 gradients,
-                to,
                 scratch,
             );
             // What comes out below is what goes into the next layer.
