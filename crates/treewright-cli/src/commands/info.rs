@@ -70,9 +70,14 @@ fn print_part(
         let config = &info.config;
         rows.extend([
             ("system", info.system.to_string()),
+            ("scorer", info.scorer.to_owned()),
             ("actions", info.n_actions.to_string()),
-            ("templates", info.n_templates.to_string()),
-            ("features", info.n_features.to_string()),
+        ]);
+        match info.n_templates {
+            0 => rows.push(("parameters", info.n_features.to_string())),
+            n => rows.extend([("templates", n.to_string()), ("features", info.n_features.to_string())]),
+        }
+        rows.extend([
             ("words", info.n_words.to_string()),
             ("weights", format!("{:.1} MB", info.weight_bytes as f64 / 1e6)),
             ("beam", config.beam.to_string()),

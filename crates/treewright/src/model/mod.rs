@@ -156,11 +156,13 @@ struct Header {
 pub struct ModelInfo {
     /// The transition system.
     pub system: SystemTag,
+    /// The kind of scorer.
+    pub scorer: &'static str,
     /// The number of its actions.
     pub n_actions: usize,
     /// The number of feature templates.
     pub n_templates: usize,
-    /// The number of features with a weight.
+    /// The number of features with a weight; of a network, its parameters.
     pub n_features: usize,
     /// The number of words known by name.
     pub n_words: usize,
@@ -190,6 +192,7 @@ impl Model {
         let ModelParts { vocabulary, scorer, config, .. } = self.0.parts();
         ModelInfo {
             system: self.0.tag(),
+            scorer: scorer.kind(),
             n_actions: self.0.n_actions(),
             n_templates: scorer.n_templates(),
             n_features: scorer.n_features(),
