@@ -1,8 +1,10 @@
-//! Rows of scores.
+//! Rows of scores, and scorers that vote.
 
-use super::Rows;
-use crate::ids::ActionId;
+use super::{Ensemble, Rows, Scorer, SlotId, Slots, Views};
+use crate::forest::{Forest, View};
+use crate::ids::{ActionId, TokenIdx};
 use crate::rng::Rng;
+use crate::sentence::Sentence;
 use crate::system::ActionSet;
 
 #[test]
@@ -29,4 +31,86 @@ fn the_best_of_a_row_is_the_first_of_the_highest() {
             assert_eq!(rows.best(1, &legal), first);
         }
     }
+}
+
+#[test]
+fn probabilities_of_legal_actions_add_up_to_one() {
+    let mut rows = Rows::default();
+    rows.reset(2, 5);
+    rows.row_mut(1).copy_from_slice(&[800.0, 801.0, -3.0, 799.5, 900.0]);
+    let mut legal = ActionSet::new(5);
+    legal.insert_range(0, 4);
+    let total = rows.log_total(1, &legal);
+    let sum: f64 = legal.indices().map(|action| (f64::from(rows.row(1)[action]) - total).exp()).sum();
+    assert!((sum - 1.0).abs() < 1e-12 && total > 801.0 && total < 802.0, "{total}");
+}
+
+/// Scores actions by the length of the sentence, the place of the buffer and a factor.
+struct Fixed {
+    factor: f32,
+    lengths: Slots<usize>,
+}
+
+impl Scorer for Fixed {
+    fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
+        for sentence in sentences {
+            let (slot, length) = self.lengths.open(|| 0);
+            *length = sentence.len();
+            slots.push(slot);
+        }
+    }
+
+    fn close(&mut self, slot: SlotId) {
+        self.lengths.close(slot);
+    }
+
+    fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
+        rows.reset(queries.iter().map(|query| query.views.len()).sum(), 3);
+        let mut row = 0;
+        for query in queries {
+            let length = *self.lengths.get(query.slot);
+            for view in query.views {
+                let base = (100 * length + 10 * view.next.index()) as f32;
+                (0..3).for_each(|action| rows.row_mut(row)[action] = self.factor * (base + action as f32));
+                row += 1;
+            }
+        }
+    }
+
+    fn is_log_linear(&self) -> bool {
+        self.factor == 1.0
+    }
+}
+
+#[test]
+fn an_ensemble_adds_up_scores_in_their_units() {
+    let fixed = |factor| -> Box<dyn Scorer> { Box::new(Fixed { factor, lengths: Slots::default() }) };
+    let mut first = fixed(1.0);
+    // The members' slots differ: one has a sentence open already.
+    first.open_one(&Sentence::default());
+    let mut ensemble = Ensemble::new([(first, 1.0), (fixed(30.0), 10.0)]);
+    assert!(!ensemble.is_log_linear() && !ensemble.prefers_batches());
+    let sentences: Vec<Sentence> =
+        [2, 3].map(|n| Sentence::from_tagged((0..n).map(|_| ("w", "T")))).into_iter().collect();
+    let mut slots = Vec::new();
+    ensemble.open(&sentences.iter().collect::<Vec<_>>(), &mut slots);
+    let forest = Forest::new();
+    let view = |next| View {
+        stack: None,
+        deque_top: None,
+        deque: None,
+        n_deque: 0,
+        buffer: None,
+        next: TokenIdx::new(next),
+        past: None,
+    };
+    let (views, more) = ([view(0), view(1)], [view(2)]);
+    let query = |slot, views| Views { slot, forest: &forest, views };
+    let mut rows = Rows::default();
+    ensemble.score(&[query(slots[1], &views), query(slots[0], &more)], &mut rows);
+    let found: Vec<f32> = (0..3).flat_map(|row| rows.row(row).to_vec()).collect();
+    // Once as they are, and three times what they are.
+    assert_eq!(found, [300, 301, 302, 310, 311, 312, 220, 221, 222].map(|score| 4.0 * score as f32));
+    slots.into_iter().for_each(|slot| ensemble.close(slot));
+    assert!(Ensemble::new([(fixed(1.0), 1.0)]).is_log_linear());
 }
