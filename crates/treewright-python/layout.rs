@@ -1,0 +1,1 @@
+../treewright/src/weights/layout.rs
