@@ -206,14 +206,14 @@ impl Space {
             if let Some(allowed) = allowed {
                 symbols.retain(|&symbol| symbol == word || allowed.contains(&u32::from(symbol)));
             }
-            batches.push((vec![left..left + 1], symbols));
+            batches.push((std::iter::once(left..left + 1).collect(), symbols));
         }
         let inner = (0..n).flat_map(|left| (left + 2..n).map(move |right| left..right));
         let last = (1..n.saturating_sub(1)).map(|left| left..n);
         batches.push((inner.collect(), grammar.symbols(&(0..2), n + 2)));
         batches.push((last.collect(), grammar.symbols(&(0..2), n + 2)));
         if n > 1 {
-            batches.push((vec![0..n], grammar.symbols(&(0..n), n)));
+            batches.push((std::iter::once(0..n).collect(), grammar.symbols(&(0..n), n)));
         }
         let n_rows: usize = batches.iter().map(|(spans, symbols)| spans.len() * symbols.len()).sum();
         // Old numbers may stay: every row is written.

@@ -183,8 +183,9 @@ impl Scratch {
         for first in (0..n).step_by(16) {
             for column in 0..n_in {
                 let to = &mut self.transposed[column * n..(column + 1) * n];
-                for row in first..(first + 16).min(n) {
-                    to[row] = x.values[row * x.stride + column];
+                let rows = first..(first + 16).min(n);
+                for (row, to) in rows.clone().zip(&mut to[rows]) {
+                    *to = x.values[row * x.stride + column];
                 }
             }
         }

@@ -15,6 +15,9 @@ use crate::ids::LabelId;
 /// Contexts are forgotten when there are this many (in tests few, so that it happens).
 const MAX_CONTEXTS: usize = if cfg!(test) { 1 << 6 } else { 1 << 18 };
 
+/// Spans, and the labels that items over each of them may have.
+pub(super) type Items<'a> = (&'a [Range<usize>], &'a [Option<(Kind, LabelId)>]);
+
 /// Features with their weights.
 pub(super) trait Features {
     /// May a feature have weights? A quick answer, which is rarely wrong.
@@ -65,7 +68,7 @@ impl Contexts {
         features: &impl Features,
         (separate, role): (&mut SeparateKeys, Role),
         encoded: &Encoded,
-        (spans, labels): (&[Range<usize>], &[Option<(Kind, LabelId)>]),
+        (spans, labels): Items<'_>,
         rows: &mut [i16],
     ) -> bool {
         let keys = separate.of_role(role);
@@ -157,7 +160,10 @@ impl Contexts {
         separate.buffer.look_at_buffer(encoded, next, encoded.n_words());
         row.fill(0);
         let keys = separate.buffer.contexts().filter_map(|(context, _)| context.key(0));
-        keys.filter_map(|key| features.place_of(key))
-            .fold(true, |fits, place| features.add_weights(place, row) && fits)
+        let mut fits = true;
+        for place in keys.filter_map(|key| features.place_of(key)) {
+            fits &= features.add_weights(place, row);
+        }
+        fits
     }
 }

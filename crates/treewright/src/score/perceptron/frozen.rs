@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Perceptron;
-use super::contexts::{Contexts, Features};
+use super::contexts::{Contexts, Features, Items};
 use super::learner::Feature;
 use crate::error::{Code, Error, Result};
 use crate::features::{
@@ -442,7 +442,7 @@ struct FillSpans<'a> {
     features: Filtered<'a>,
     place: (&'a mut SeparateKeys, Role),
     encoded: &'a Encoded,
-    items: (&'a [Range<usize>], &'a [Option<(Kind, LabelId)>]),
+    items: Items<'a>,
     rows: &'a mut [i16],
     fits: &'a mut bool,
 }
