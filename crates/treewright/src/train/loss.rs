@@ -3,29 +3,20 @@
 use crate::ids::ActionId;
 use crate::system::ActionSet;
 
+/// Which way the scores of actions should move.
+pub(super) type Gradient = Vec<(ActionId, f32)>;
+
 /// A loss of the scores of one state.
 pub(super) trait Loss {
     /// The loss, and its gradient with respect to the scores, which goes to `out`.
-    fn gradient(
-        &self,
-        row: &[f32],
-        legal: &ActionSet,
-        good: &ActionSet,
-        out: &mut Vec<(ActionId, f32)>,
-    ) -> f32;
+    fn gradient(&self, row: &[f32], legal: &ActionSet, good: &ActionSet, out: &mut Gradient) -> f32;
 }
 
 /// The perceptron's loss: the best of the good actions should be above the best of the others.
 pub(super) struct Perceptron;
 
 impl Loss for Perceptron {
-    fn gradient(
-        &self,
-        row: &[f32],
-        legal: &ActionSet,
-        good: &ActionSet,
-        out: &mut Vec<(ActionId, f32)>,
-    ) -> f32 {
+    fn gradient(&self, row: &[f32], legal: &ActionSet, good: &ActionSet, out: &mut Gradient) -> f32 {
         out.clear();
         let best = |is_good| highest(row, legal, good, is_good);
         let (Some(right), Some(wrong)) = (best(true), best(false)) else { return 0.0 };
@@ -49,13 +40,7 @@ fn highest(row: &[f32], legal: &ActionSet, good: &ActionSet, is_good: bool) -> O
 pub(super) struct Hinge;
 
 impl Loss for Hinge {
-    fn gradient(
-        &self,
-        row: &[f32],
-        legal: &ActionSet,
-        good: &ActionSet,
-        out: &mut Vec<(ActionId, f32)>,
-    ) -> f32 {
+    fn gradient(&self, row: &[f32], legal: &ActionSet, good: &ActionSet, out: &mut Gradient) -> f32 {
         out.clear();
         let best = |is_good| highest(row, legal, good, is_good);
         let (Some(right), Some(wrong)) = (best(true), best(false)) else { return 0.0 };
@@ -71,13 +56,7 @@ impl Loss for Hinge {
 pub(super) struct Log;
 
 impl Loss for Log {
-    fn gradient(
-        &self,
-        row: &[f32],
-        legal: &ActionSet,
-        good: &ActionSet,
-        out: &mut Vec<(ActionId, f32)>,
-    ) -> f32 {
+    fn gradient(&self, row: &[f32], legal: &ActionSet, good: &ActionSet, out: &mut Gradient) -> f32 {
         out.clear();
         let highest = legal.indices().map(|action| row[action]).fold(f32::NEG_INFINITY, f32::max);
         let best_good = good.indices().map(|action| row[action]).fold(f32::NEG_INFINITY, f32::max);
