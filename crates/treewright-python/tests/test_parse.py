@@ -141,7 +141,9 @@ def test_loading_is_fast():
 
 def test_ctrl_c_ends_a_long_call(data):
     code = """
-import treewright, _thread, threading
+import treewright, _thread, signal, threading
+# A script in the background starts programs that ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 threading.Timer(0.5, _thread.interrupt_main).start()
 try:
     treewright.train(FILE, epochs=10_000, without=["segmenter", "tagger", "lemmatiser"])
