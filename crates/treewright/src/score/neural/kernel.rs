@@ -1,14 +1,17 @@
 //! The innermost loops of neural networks: matrix products with packed weights, and what is done number by number.
 //!
 //! Every number of a product is one chain of fused multiplications and additions over the inner dimension, in order. So a
-//! product has the same bits for a row alone as for a row among others, with AVX2 as without, on every machine.
+//! product has the same bits for a row alone as for a row among others, with AVX2 or AVX-512 as without, on every machine.
 #![allow(unsafe_code)]
 
-/// The columns that lie together in a packed matrix: two AVX2 registers.
+/// The columns that lie together in a packed matrix: one AVX-512 register, or two AVX2 registers.
 pub(super) const PANEL: usize = 16;
 
-/// The most rows of a block: with two registers each they leave room for a row of weights.
-const MAX_ROWS: usize = 6;
+/// The most rows of a block of any kernel.
+const MAX_ROWS: usize = 12;
+
+/// The numbers of the left side that a product reads again and again, panel by panel: they stay in the second-level cache.
+const CACHED: usize = 1 << 15;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C, align(64))]
@@ -102,15 +105,29 @@ pub(super) fn multiply(left: Left<'_>, right: &Packed, out: &mut [f32], stride: 
     }
     assert!(left.values.len() >= (m - 1) * left.stride + k && left.stride >= k, "the left side has its rows");
     assert!(out.len() >= (m - 1) * stride + n && stride >= n, "there is room for the product");
-    #[cfg(target_arch = "x86_64")]
-    if has_avx2() {
-        return in_blocks::<Avx2>(left, right, out, stride, sum);
+    let work = match cpu() {
+        #[cfg(target_arch = "x86_64")]
+        Cpu::Avx512 => in_blocks::<Avx512>,
+        #[cfg(target_arch = "x86_64")]
+        Cpu::Avx2 => in_blocks::<Avx2>,
+        Cpu::Plain => in_blocks::<Plain>,
+    };
+    let rows = (CACHED / k.max(1) / MAX_ROWS).max(1) * MAX_ROWS;
+    for first in (0..m).step_by(rows) {
+        let values = &left.values[first * left.stride..];
+        let left = Left { values, n_rows: rows.min(m - first), stride: left.stride };
+        work(left, right, &mut out[first * stride..], stride, sum);
     }
-    in_blocks::<Plain>(left, right, out, stride, sum);
 }
 
 /// Computes blocks of a product.
 trait Blocks {
+    /// The most rows of a block: their sums leave registers for a row of weights.
+    const ROWS: usize;
+
+    /// How many panels are computed together for this many rows: enough independent sums for the processor to work on.
+    fn panels(n_rows: usize) -> usize;
+
     /// `M` rows and `P` panels.
     ///
     /// # Safety
@@ -130,13 +147,8 @@ trait Blocks {
 fn in_blocks<B: Blocks>(left: Left<'_>, right: &Packed, out: &mut [f32], stride: usize, sum: Sum) {
     let (m, k, n) = (left.n_rows, right.n_rows, right.n_columns);
     let n_panels = n.div_ceil(PANEL);
-    // Few rows: several panels at once, so that there are enough independent sums for the processor to work on.
-    let together = match m {
-        1 => 4,
-        2 | 3 => 2,
-        _ => 1,
-    };
-    let n_blocks = m.div_ceil(MAX_ROWS);
+    let together = B::panels(m);
+    let n_blocks = m.div_ceil(B::ROWS);
     let mut panel = 0;
     while panel < n_panels {
         let is_whole = |p: usize| (panel + p) * PANEL <= n;
@@ -166,17 +178,12 @@ fn in_blocks<B: Blocks>(left: Left<'_>, right: &Packed, out: &mut [f32], stride:
             // would reach over its edge has memory of its own.
             unsafe {
                 let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
-                match (rows, p) {
-                    (1, 4) => B::block::<1, 4>(a, left.stride, k, b, c, c_stride, sum),
-                    (1, _) => B::block::<1, 1>(a, left.stride, k, b, c, c_stride, sum),
-                    (2, 2) => B::block::<2, 2>(a, left.stride, k, b, c, c_stride, sum),
-                    (2, _) => B::block::<2, 1>(a, left.stride, k, b, c, c_stride, sum),
-                    (3, 2) => B::block::<3, 2>(a, left.stride, k, b, c, c_stride, sum),
-                    (3, _) => B::block::<3, 1>(a, left.stride, k, b, c, c_stride, sum),
-                    (4, _) => B::block::<4, 1>(a, left.stride, k, b, c, c_stride, sum),
-                    (5, _) => B::block::<5, 1>(a, left.stride, k, b, c, c_stride, sum),
-                    _ => B::block::<6, 1>(a, left.stride, k, b, c, c_stride, sum),
-                }
+                let block = match p {
+                    4 => BlockFn::<4>::of::<B>(rows),
+                    2 => BlockFn::<2>::of::<B>(rows),
+                    _ => BlockFn::<1>::of::<B>(rows),
+                };
+                block(a, left.stride, k, b, c, c_stride, sum);
             }
             if is_edge {
                 for (r, edge) in edge.chunks_exact(PANEL).take(rows).enumerate() {
@@ -190,10 +197,50 @@ fn in_blocks<B: Blocks>(left: Left<'_>, right: &Packed, out: &mut [f32], stride:
     }
 }
 
+type Block = unsafe fn(*const f32, usize, usize, *const Line, *mut f32, usize, Sum);
+
+/// The blocks of `P` panels.
+struct BlockFn<const P: usize>;
+
+impl<const P: usize> BlockFn<P> {
+    #[inline]
+    fn of<B: Blocks>(rows: usize) -> Block {
+        match rows {
+            1 => B::block::<1, P>,
+            2 => B::block::<2, P>,
+            3 => B::block::<3, P>,
+            4 => B::block::<4, P>,
+            5 => B::block::<5, P>,
+            6 => B::block::<6, P>,
+            7 => B::block::<7, P>,
+            8 => B::block::<8, P>,
+            9 => B::block::<9, P>,
+            10 => B::block::<10, P>,
+            11 => B::block::<11, P>,
+            _ => B::block::<12, P>,
+        }
+    }
+}
+
+/// Few rows: several panels at once.
+const fn panels_of_few_rows(n_rows: usize) -> usize {
+    match n_rows {
+        1 => 4,
+        2 | 3 => 2,
+        _ => 1,
+    }
+}
+
 /// For every processor; the twin that the other kernels are tested against.
 struct Plain;
 
 impl Blocks for Plain {
+    const ROWS: usize = 6;
+
+    fn panels(n_rows: usize) -> usize {
+        panels_of_few_rows(n_rows)
+    }
+
     #[allow(clippy::needless_range_loop, reason = "places of one block in three arrays")]
     #[inline(always)]
     unsafe fn block<const M: usize, const P: usize>(
@@ -240,6 +287,12 @@ struct Avx2;
 
 #[cfg(target_arch = "x86_64")]
 impl Blocks for Avx2 {
+    const ROWS: usize = 6;
+
+    fn panels(n_rows: usize) -> usize {
+        panels_of_few_rows(n_rows)
+    }
+
     #[allow(clippy::needless_range_loop, reason = "places of one block in three arrays")]
     #[target_feature(enable = "avx2,fma")]
     unsafe fn block<const M: usize, const P: usize>(
@@ -288,15 +341,91 @@ impl Blocks for Avx2 {
     }
 }
 
-/// Has the processor AVX2 and FMA? Tests can do without, for the twins.
 #[cfg(target_arch = "x86_64")]
-#[inline]
-fn has_avx2() -> bool {
-    #[cfg(test)]
-    if tests::IS_PLAIN.load(std::sync::atomic::Ordering::Relaxed) {
-        return false;
+struct Avx512;
+
+#[cfg(target_arch = "x86_64")]
+impl Blocks for Avx512 {
+    const ROWS: usize = 12;
+
+    fn panels(n_rows: usize) -> usize {
+        if n_rows <= 6 { 4 } else { 2 }
     }
-    std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
+
+    #[allow(clippy::needless_range_loop, reason = "places of one block in three arrays")]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn block<const M: usize, const P: usize>(
+        a: *const f32,
+        a_stride: usize,
+        k: usize,
+        b: *const Line,
+        c: *mut f32,
+        c_stride: usize,
+        sum: Sum,
+    ) {
+        use std::arch::x86_64::{
+            _mm512_fmadd_ps, _mm512_load_ps, _mm512_loadu_ps, _mm512_set1_ps, _mm512_setzero_ps,
+            _mm512_storeu_ps,
+        };
+        // SAFETY: the caller's promise; lines are aligned.
+        unsafe {
+            let mut sums = [[_mm512_setzero_ps(); P]; M];
+            if sum == Sum::Added {
+                for r in 0..M {
+                    for q in 0..P {
+                        sums[r][q] = _mm512_loadu_ps(c.add(r * c_stride + q * PANEL));
+                    }
+                }
+            }
+            for p in 0..k {
+                let mut lines = [_mm512_setzero_ps(); P];
+                for q in 0..P {
+                    lines[q] = _mm512_load_ps(b.add(q * k + p).cast());
+                }
+                for r in 0..M {
+                    let x = _mm512_set1_ps(*a.add(r * a_stride + p));
+                    for q in 0..P {
+                        sums[r][q] = _mm512_fmadd_ps(x, lines[q], sums[r][q]);
+                    }
+                }
+            }
+            for r in 0..M {
+                for q in 0..P {
+                    _mm512_storeu_ps(c.add(r * c_stride + q * PANEL), sums[r][q]);
+                }
+            }
+        }
+    }
+}
+
+/// What kernels there are for this processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+enum Cpu {
+    Plain,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+/// The best kernels for this processor. Tests can do with less, for the twins.
+#[inline]
+fn cpu() -> Cpu {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::is_x86_feature_detected as has;
+        let best = match () {
+            () if has!("avx512f") && has!("avx2") && has!("fma") => Cpu::Avx512,
+            () if has!("avx2") && has!("fma") => Cpu::Avx2,
+            () => Cpu::Plain,
+        };
+        #[cfg(test)]
+        let best = tests::allowed(best);
+        best
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    Cpu::Plain
 }
 
 /// Functions that are plain loops, compiled once for every processor and once for those with AVX2 and FMA.
@@ -315,7 +444,7 @@ macro_rules! compiled_twice {
                 fn avx2($($arg: $type),*) $(-> $result)? {
                     plain($($arg),*)
                 }
-                if has_avx2() {
+                if cpu() != Cpu::Plain {
                     // SAFETY: the processor has both.
                     return unsafe { avx2($($arg),*) };
                 }
