@@ -21,10 +21,16 @@ pub enum LossKind {
 pub struct NeuralConfig {
     /// Numbers in the embedding of a word.
     pub word_size: usize,
+    /// Are prefixes, suffixes, shapes and forms of words looked at?
+    pub affixes: bool,
     /// Numbers in the embedding of an affix, of the shape of a word, or of a tag.
     pub affix_size: usize,
     /// Rows in the table of each kind of affix; affixes are hashed to them.
     pub affix_rows: usize,
+    /// Numbers in the embedding of a character; 0: words are not spelt.
+    pub char_size: usize,
+    /// LSTM units in each direction over the characters of a word.
+    pub char_units: usize,
     /// Numbers that stand for a word before its context is read.
     pub input_size: usize,
     /// LSTM units in each direction.
@@ -41,6 +47,8 @@ pub struct NeuralConfig {
     pub tag_weight: f32,
     /// The probability of leaving out a value between layers while learning.
     pub dropout: f64,
+    /// ... of leaving out a hidden unit.
+    pub hidden_dropout: f64,
     /// ... of treating a word as unknown.
     pub word_dropout: f64,
     /// ... of leaving out an affix.
@@ -68,8 +76,11 @@ impl Default for NeuralConfig {
     fn default() -> Self {
         NeuralConfig {
             word_size: 100,
+            affixes: true,
             affix_size: 32,
             affix_rows: 2000,
+            char_size: 0,
+            char_units: 50,
             input_size: 160,
             units: 160,
             layers: 2,
@@ -78,6 +89,7 @@ impl Default for NeuralConfig {
             tags: false,
             tag_weight: 0.5,
             dropout: 0.3,
+            hidden_dropout: 0.0,
             word_dropout: 0.125,
             affix_dropout: 0.1,
             loss: LossKind::Log,
@@ -109,6 +121,7 @@ impl NeuralConfig {
             ("word-size", self.word_size),
             ("affix-size", self.affix_size),
             ("affix-rows", self.affix_rows),
+            ("char-units", self.char_units),
             ("input-size", self.input_size),
             ("units", self.units),
             ("hidden", self.hidden),
@@ -120,6 +133,9 @@ impl NeuralConfig {
         if let Some((name, _)) = sizes.iter().find(|(_, size)| !(1..=MAX_SIZE).contains(size)) {
             return refuse(name, &format!("from 1 to {MAX_SIZE}"));
         }
+        if self.char_size > MAX_SIZE {
+            return refuse("char-size", &format!("at most {MAX_SIZE}"));
+        }
         for (name, count) in [("layers", self.layers), ("shards", self.shards)] {
             if !(1..=64).contains(&count) {
                 return refuse(name, "from 1 to 64");
@@ -127,6 +143,7 @@ impl NeuralConfig {
         }
         let shares = [
             ("dropout", self.dropout),
+            ("hidden-dropout", self.hidden_dropout),
             ("word-dropout", self.word_dropout),
             ("affix-dropout", self.affix_dropout),
             ("beta-1", self.beta_1.into()),

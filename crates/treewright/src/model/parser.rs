@@ -6,7 +6,7 @@ use crate::decode::{Decoder, Guarantee, Input, Method};
 use crate::error::{Code, Error, Result};
 use crate::model::{Model, ModelInfo, TypedModel};
 use crate::registry::Registered;
-use crate::score::{Ensemble, Scorer};
+use crate::score::{Ensemble, Scorer, WordTags};
 use crate::sentence::Sentence;
 use crate::tree::{ParserTree, PseudoProjective, Tree, TreeKind, deprojectivize};
 
@@ -180,12 +180,27 @@ impl Worker {
 
     /// Is [`Worker::parse_all`] faster than one sentence after the other?
     pub fn prefers_batches(&self) -> bool {
-        self.inner.prefers_batches()
+        self.inner.scorer().prefers_batches()
     }
 
     /// The best tree of each sentence, in order: the same as one by one, and faster with some models.
     pub fn parse_all(&mut self, sentences: &[&Sentence]) -> Vec<Option<Tree>> {
         self.inner.parse_all(sentences, Search { k_best: 1, ..self.search })
+    }
+
+    /// Does the parser find tags, too?
+    pub fn finds_tags(&self) -> bool {
+        self.inner.scorer().finds_tags()
+    }
+
+    /// Says whether the tags that the parser finds are wanted from now on.
+    pub fn set_tagging(&mut self, is_wanted: bool) {
+        self.inner.scorer_mut().set_tagging(is_wanted);
+    }
+
+    /// The tags of the words of all sentences that were parsed since this was last called, if they were wanted.
+    pub fn take_tags(&mut self) -> Vec<WordTags> {
+        self.inner.scorer_mut().take_tags()
     }
 
     /// How many derivations of the last sentence the search compared to the end, where it merged states.
@@ -217,8 +232,9 @@ pub(crate) trait ParseSentence {
     /// The first of these, without its score: a little less work.
     fn parse_best(&mut self, sentence: &Sentence, search: Search) -> Option<Tree>;
 
-    /// Is it faster with many sentences at once?
-    fn prefers_batches(&self) -> bool;
+    fn scorer(&self) -> &dyn Scorer;
+
+    fn scorer_mut(&mut self) -> &mut dyn Scorer;
 
     /// The same for many sentences.
     fn parse_all(&mut self, sentences: &[&Sentence], search: Search) -> Vec<Option<Tree>>;
@@ -295,8 +311,12 @@ impl<S: Registered> ParseSentence for TypedWorker<S> {
         tree.map(|tree| restored(tree, self.encoding))
     }
 
-    fn prefers_batches(&self) -> bool {
-        self.scorer.prefers_batches()
+    fn scorer(&self) -> &dyn Scorer {
+        &*self.scorer
+    }
+
+    fn scorer_mut(&mut self) -> &mut dyn Scorer {
+        &mut *self.scorer
     }
 
     fn parse_all(&mut self, sentences: &[&Sentence], search: Search) -> Vec<Option<Tree>> {

@@ -27,6 +27,7 @@ use crate::map::{ByteRange, Bytes};
 use crate::model::packed::{self, PACKED_MAGIC};
 use crate::model::part_table::{self, PartEntry};
 use crate::model::{self, Model, Parser, ScoredTree, Search, Worker};
+use crate::score::WordTags;
 use crate::segment::{SegmentOptions, Segmenter, penn_escape, penn_unescape};
 use crate::sentence::{Sentence, Str};
 use crate::tag::TaggerWorker;
@@ -313,6 +314,12 @@ impl Analyser {
         self.tagger.is_some()
     }
 
+    /// Does the parser look at tags, without a tagger to find them?
+    pub fn lacks_tagger(&self) -> bool {
+        let looks_at_tags = |parser: &Parser| parser.model.0.parts().scorer.looks_at_tags();
+        self.tagger.is_none() && self.parser.as_ref().is_none_or(looks_at_tags)
+    }
+
     /// The lemmatiser.
     ///
     /// # Errors
@@ -366,6 +373,7 @@ impl Analyser {
             is_penn: self.is_penn,
             vocabulary: self.parser.as_ref().map(|parser| parser.model.vocabulary().clone()),
             hides_xpos: false,
+            asks_parser: false,
             unknown_tags: None,
         }
     }
@@ -383,6 +391,8 @@ pub struct AnalyserWorker {
     vocabulary: Option<Arc<Vocabulary>>,
     /// Would the second tags of the current sentence mislead the parser?
     hides_xpos: bool,
+    /// Are the tags of the current sentence to be those that the parser finds?
+    asks_parser: bool,
     unknown_tags: Option<UnknownTags>,
 }
 
@@ -408,6 +418,8 @@ impl AnalyserWorker {
         };
         let is_new = self.tagging == Tagging::Always;
         self.hides_xpos = fit == Fit::TagsWithoutXpos && !is_new;
+        let has_tags = self.parser.as_ref().is_some_and(Worker::finds_tags);
+        self.asks_parser = self.tagger.is_none() && has_tags && (is_new || fit == Fit::Absent);
         match fit {
             Fit::Tags | Fit::TagsWithoutXpos if !is_new => return Ok(false),
             Fit::Tags | Fit::TagsWithoutXpos => {}
@@ -476,12 +488,13 @@ impl AnalyserWorker {
     pub fn analyse(&mut self, sentence: &mut Sentence) -> Result<Option<Tree>> {
         let is_tagged = self.tag(sentence)?;
         let hidden = self.hide_xpos(sentence);
+        self.want_tags(self.asks_parser);
         let tree = match self.rerank_tags(sentence, is_tagged)? {
             Some(parses) => parses.into_iter().next().map(|scored| scored.tree),
             None => self.parser.as_mut().and_then(|parser| parser.parse(sentence)),
         };
         show_xpos(sentence, hidden);
-        self.lemmatise(sentence, is_tagged)?;
+        self.finish(sentence, is_tagged)?;
         Ok(tree)
     }
 
@@ -496,14 +509,22 @@ impl AnalyserWorker {
         }
         let prepare = |sentence: &mut &mut Sentence| {
             let is_tagged = self.tag(sentence)?;
-            Ok((is_tagged, self.hide_xpos(sentence)))
+            Ok((is_tagged, self.asks_parser, self.hide_xpos(sentence)))
         };
         let prepared = sentences.iter_mut().map(prepare).collect::<Result<Vec<_>>>()?;
+        self.want_tags(prepared.iter().any(|(_, asks_parser, _)| *asks_parser));
         let to_parse: Vec<&Sentence> = sentences.iter().map(|sentence| &**sentence).collect();
         let trees = self.parser.as_mut().map(|parser| parser.parse_all(&to_parse)).unwrap_or_default();
-        for (sentence, (is_tagged, hidden)) in sentences.iter_mut().zip(prepared) {
+        let mut tags = self.parser.as_mut().map(Worker::take_tags).unwrap_or_default().into_iter();
+        for (sentence, (is_tagged, asks_parser, hidden)) in sentences.iter_mut().zip(prepared) {
             show_xpos(sentence, hidden);
-            self.lemmatise(sentence, is_tagged)?;
+            let of_sentence = tags.by_ref().take(sentence.len());
+            if asks_parser {
+                set_tags(sentence, of_sentence);
+            } else {
+                of_sentence.for_each(drop);
+            }
+            self.lemmatise(sentence, is_tagged || asks_parser)?;
         }
         Ok(trees)
     }
@@ -515,14 +536,30 @@ impl AnalyserWorker {
     pub fn analyse_k_best(&mut self, sentence: &mut Sentence) -> Result<Vec<ScoredTree>> {
         let is_tagged = self.tag(sentence)?;
         let hidden = self.hide_xpos(sentence);
+        self.want_tags(self.asks_parser);
         let parses = match (self.rerank_tags(sentence, is_tagged)?, &mut self.parser) {
             (Some(parses), _) => parses,
             (None, Some(parser)) => parser.parse_k_best(sentence),
             (None, None) => Vec::new(),
         };
         show_xpos(sentence, hidden);
-        self.lemmatise(sentence, is_tagged)?;
+        self.finish(sentence, is_tagged)?;
         Ok(parses)
+    }
+
+    /// Tells the parser whether its tags are wanted.
+    fn want_tags(&mut self, is_wanted: bool) {
+        if let Some(parser) = &mut self.parser {
+            parser.set_tagging(is_wanted);
+        }
+    }
+
+    /// Fills in the tags that the parser found, if it was asked for them, and lemmas.
+    fn finish(&mut self, sentence: &mut Sentence, is_tagged: bool) -> Result<()> {
+        if let Some(parser) = self.parser.as_mut().filter(|_| self.asks_parser) {
+            set_tags(sentence, parser.take_tags().into_iter());
+        }
+        self.lemmatise(sentence, is_tagged || self.asks_parser)
     }
 
     /// Takes XPOS away while the sentence is parsed, if it would mislead.
@@ -550,6 +587,17 @@ impl AnalyserWorker {
             }
             _ => None,
         })
+    }
+}
+
+/// Gives the words of a sentence these tags; a column that the parser does not know stays as it is.
+fn set_tags(sentence: &mut Sentence, tags: impl Iterator<Item = WordTags>) {
+    for (token, WordTags { tag, xpos, feats }) in sentence.tokens.iter_mut().zip(tags) {
+        for (column, found) in [(&mut token.tag, tag), (&mut token.xpos, xpos), (&mut token.feats, feats)] {
+            if let Some(found) = found {
+                *column = found;
+            }
+        }
     }
 }
 

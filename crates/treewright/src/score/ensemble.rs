@@ -1,6 +1,6 @@
 //! Several scorers that vote: the sum of their scores, each in its own unit.
 
-use super::{Rows, Scorer, SlotId, Slots, Views};
+use super::{Rows, Scorer, SlotId, Slots, Views, WordTags};
 use crate::sentence::Sentence;
 
 /// A scorer of scorers for the same actions.
@@ -69,8 +69,26 @@ impl Scorer for Ensemble {
         }
     }
 
+    /// If one of them is, the sum is taken as such: in a beam the unnormalised scores of a network would favour some states
+    /// over others for no reason.
     fn is_log_linear(&self) -> bool {
-        self.members.iter().all(|member| member.scorer.is_log_linear())
+        self.members.iter().any(|member| member.scorer.is_log_linear())
+    }
+
+    fn finds_tags(&self) -> bool {
+        self.members.iter().any(|member| member.scorer.finds_tags())
+    }
+
+    /// The first member that knows tags finds them.
+    fn set_tagging(&mut self, is_wanted: bool) {
+        if let Some(member) = self.members.iter_mut().find(|member| member.scorer.finds_tags()) {
+            member.scorer.set_tagging(is_wanted);
+        }
+    }
+
+    fn take_tags(&mut self) -> Vec<WordTags> {
+        let member = self.members.iter_mut().find(|member| member.scorer.finds_tags());
+        member.map(|member| member.scorer.take_tags()).unwrap_or_default()
     }
 
     fn prefers_batches(&self) -> bool {

@@ -20,7 +20,7 @@ use crate::features::{Horizon, Vocabulary};
 use crate::forest::{Forest, Kind, View};
 use crate::ids::{ActionId, LabelId};
 use crate::map::WordSource;
-use crate::sentence::Sentence;
+use crate::sentence::{Sentence, Str};
 use crate::system::ActionSet;
 use crate::weights::kernel;
 
@@ -132,12 +132,37 @@ pub trait Scorer: Send {
         None
     }
 
+    /// Does the scorer know tags of its own for the words of a sentence?
+    fn finds_tags(&self) -> bool {
+        false
+    }
+
+    /// Says whether the tags of sentences are wanted from now on.
+    fn set_tagging(&mut self, _is_wanted: bool) {}
+
+    /// The tags of the words of all sentences that were opened since this was last called, one sentence after the other.
+    /// Empty unless they are wanted.
+    fn take_tags(&mut self) -> Vec<WordTags> {
+        Vec::new()
+    }
+
     /// Opens one sentence.
     fn open_one(&mut self, sentence: &Sentence) -> SlotId {
         let mut slots = Vec::with_capacity(1);
         self.open(&[sentence], &mut slots);
         slots[0]
     }
+}
+
+/// The tags that a scorer found for a word, in the columns that its training data had.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WordTags {
+    /// UPOS, or the tag of a treebank with one kind of tags.
+    pub tag: Option<Str>,
+    /// XPOS.
+    pub xpos: Option<Str>,
+    /// FEATS; empty for a word that has none.
+    pub feats: Option<Str>,
 }
 
 /// A scorer whose scores are sums of what the two topmost items of the stack and the words of the buffer each add, where all
@@ -285,6 +310,11 @@ pub trait ScorerModel: Send + Sync + std::fmt::Debug {
 
     /// The number of features or parameters.
     fn n_features(&self) -> usize;
+
+    /// Does it look at the tags of words?
+    fn looks_at_tags(&self) -> bool {
+        true
+    }
 
     /// The number of feature templates, if it has any.
     fn n_templates(&self) -> usize {

@@ -89,7 +89,8 @@ fn an_ensemble_adds_up_scores_in_their_units() {
     // The members' slots differ: one has a sentence open already.
     first.open_one(&Sentence::default());
     let mut ensemble = Ensemble::new([(first, 1.0), (fixed(30.0), 10.0)]);
-    assert!(!ensemble.is_log_linear() && !ensemble.prefers_batches());
+    assert!(ensemble.is_log_linear() && !ensemble.prefers_batches() && !ensemble.finds_tags());
+    assert!(!Ensemble::new([(fixed(2.0), 1.0), (fixed(30.0), 10.0)]).is_log_linear());
     let sentences: Vec<Sentence> =
         [2, 3].map(|n| Sentence::from_tagged((0..n).map(|_| ("w", "T")))).into_iter().collect();
     let mut slots = Vec::new();

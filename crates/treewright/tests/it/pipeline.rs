@@ -9,7 +9,7 @@ use treewright::model::Parser;
 use treewright::pipeline::{Part, PartKind, Pipeline, Tagging};
 use treewright::segment::{SegmentConfig, SegmentOptions, Segmenter};
 use treewright::tag::{TagConfig, Tagger};
-use treewright::train::{Log, Outcome, PipelineConfig, Stage, TaggerWeights, train};
+use treewright::train::{Log, Outcome, PipelineConfig, Stage, TaggerWeights, TextPart, train};
 use treewright::tree::TreeKind;
 use treewright::treebank::{self, Entry, Format, ReadOptions};
 use treewright::{Code, Sentence, Tree};
@@ -415,4 +415,50 @@ fn damaged_pipelines_are_refused() {
         noticed += usize::from(load(&flipped).is_err());
     }
     assert!(noticed * 100 >= tried * 98, "{noticed} of {tried}");
+}
+
+/// A neural parser finds tags of its own: they fill what the input lacks, replace what is there only where that is wanted, and
+/// the lemmatiser sees them.
+#[test]
+fn a_neural_parser_needs_no_tagger() {
+    let treebank = sample("ud_english_ewt.conllu");
+    let mut parser = TrainConfig {
+        scorer: "neural".to_owned(),
+        system: "arc-hybrid".parse().expect("a system"),
+        update: Update::Local,
+        beam: 1,
+        epochs: 2,
+        ..TrainConfig::default()
+    };
+    parser.neural.units = 16;
+    let parts = vec![TextPart::Lemmatiser];
+    let config = PipelineConfig { parts, parser, ..PipelineConfig::default() };
+    let pipeline = Pipeline::train(&config, &treebank, &[], &mut ()).expect("trainable");
+    let analyser = pipeline.analyser(None).expect("a parser");
+    assert!(!analyser.has_tagger() && !analyser.lacks_tagger());
+    let bare = || {
+        let mut sentence = treebank[0].sentence.clone();
+        for token in &mut sentence.tokens {
+            (token.tag, token.xpos, token.feats, token.lemma) = Default::default();
+        }
+        sentence
+    };
+    let mut worker = analyser.worker(None, Tagging::default());
+    let mut alone = bare();
+    let tree = worker.analyse(&mut alone).expect("whole");
+    assert!(alone.tokens.iter().all(|token| !token.tag.is_empty() && !token.xpos.is_empty()));
+    assert!(alone.tokens.iter().all(|token| !token.lemma.is_empty()));
+    // Among sentences with tags, which keep them.
+    let mut others = [treebank[1].sentence.clone(), bare(), treebank[2].sentence.clone()];
+    let mut all: Vec<&mut Sentence> = others.iter_mut().collect();
+    let trees = worker.analyse_all(&mut all).expect("whole");
+    assert_eq!((&others[1], &trees[1]), (&alone, &tree));
+    assert_eq!([&others[0], &others[2]], [&treebank[1].sentence, &treebank[2].sentence]);
+    // Wherever they are wanted.
+    let mut replaced = treebank[0].sentence.clone();
+    replaced.tokens.iter_mut().for_each(|token| token.tag = "X".into());
+    analyser.worker(None, Tagging::Always).analyse(&mut replaced).expect("whole");
+    let tags =
+        |sentence: &Sentence| sentence.tokens.iter().map(|token| token.tag.clone()).collect::<Vec<_>>();
+    assert_eq!(tags(&replaced), tags(&alone));
 }

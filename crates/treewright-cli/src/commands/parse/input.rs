@@ -333,7 +333,7 @@ pub(super) struct WithoutTags {
 
 impl WithoutTags {
     pub(super) fn new(args: &ParseArgs, analyser: &Analyser) -> Self {
-        WithoutTags { is_due: AtomicBool::new(!analyser.has_tagger() && !args.read.quiet) }
+        WithoutTags { is_due: AtomicBool::new(analyser.lacks_tagger() && !args.read.quiet) }
     }
 
     pub(super) fn warn(&self) {

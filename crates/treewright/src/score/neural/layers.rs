@@ -219,6 +219,11 @@ impl Dropout {
         }
     }
 
+    /// What each of the last values was multiplied by.
+    pub(super) fn mask(&self) -> &[f32] {
+        &self.mask
+    }
+
     /// The way back.
     pub(super) fn back(&self, gradients: &mut [f32]) {
         // Without a mask nothing was left out.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::kernel::{AdamStep, adam, add, approach, squares};
+use super::layers::Dropout;
 use super::model::NeuralModel;
 use super::network::{BackMemory, Encoding, Network, PackedNetwork, States, Weights};
 use crate::error::{Code, Error, Result};
@@ -43,6 +44,7 @@ struct Shard {
     gradients: Vec<f32>,
     /// The number of each open sentence in the batch.
     slots: Slots<usize>,
+    dropout: Dropout,
     n_words: usize,
 }
 
@@ -208,7 +210,7 @@ impl Scorer for Part<'_> {
     }
 
     fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
-        let Part { weights, shard: Shard { encoding, states, slots, .. }, .. } = self;
+        let Part { weights, shard: Shard { encoding, states, slots, dropout, .. }, rng } = self;
         let start = states.len();
         for query in queries {
             let sentence = *slots.get(query.slot);
@@ -217,6 +219,7 @@ impl Scorer for Part<'_> {
                 weights.look(query.forest, view, &encoding.first, row, states);
             }
         }
+        states.drop_hidden(start, weights.network.config.hidden_dropout, dropout, rng);
         rows.reset(states.len() - start, weights.network.n_actions);
         let (values, stride) = rows.values_mut();
         weights.scores(states, start, values, stride);

@@ -1,9 +1,10 @@
 //! The neural scorer: words in context by bidirectional LSTMs, and a small network over the words at the places of a
 //! configuration (Kiperwasser and Goldberg 2016; paper 003), for every system.
 //!
-//! Deviations: words are spelt by hashed affixes instead of characters; the first layer over places is computed once per
-//! word; the labels of items and dependents are looked at; tags are learnt beside actions.
+//! Deviations: beside or instead of characters, words are known by hashed prefixes, suffixes, shape and form; the first layer
+//! over places is computed once per word; the labels of items and dependents are looked at; tags are learnt beside actions.
 
+mod characters;
 mod file;
 #[cfg(test)]
 mod gradients;
@@ -18,6 +19,7 @@ mod words;
 
 use std::sync::Arc;
 
+use self::characters::Alphabet;
 use self::learner::NeuralLearner;
 use self::model::NeuralModel;
 use self::network::Network;
@@ -46,9 +48,15 @@ impl ScorerKind for NeuralKind {
         }
         let places = Places::parse(&settings.places)
             .map_err(|why| Error::new(Code::BadTraining, format!("neural.places: {why}")))?;
-        let NeuralConfig { affix_rows: n_rows, tags, tag_weight, .. } = settings;
-        let reader =
-            Reader { lexicon: Lexicon::of(sentences), vectors: Vectors::of(&config.vectors), n_rows, tags };
+        let NeuralConfig { affix_rows: n_rows, affixes, tags, tag_weight, char_size, .. } = settings;
+        let reader = Reader {
+            lexicon: Lexicon::of(sentences),
+            alphabet: (char_size > 0).then(|| Alphabet::of(sentences)),
+            vectors: Vectors::of(&config.vectors),
+            n_rows,
+            affixes,
+            tags,
+        };
         // Tags that are looked at need not be learnt.
         let columns = TagColumn::ALL.iter().filter(|_| tag_weight > 0.0 && !tags);
         let tag_sets =

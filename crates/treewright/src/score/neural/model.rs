@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::NeuralKind;
+use super::characters::Alphabet;
 use super::file::{self, Numbers, Precision};
 use super::network::{Encoding, Network, PackedNetwork, States, Weights};
 use super::places::Places;
@@ -13,7 +14,7 @@ use super::words::{Lexicon, Reader, TagSet, Vectors};
 use crate::config::NeuralConfig;
 use crate::error::{Code, Error, Result};
 use crate::map::WordSource;
-use crate::score::{Rows, Scorer, ScorerKind, ScorerModel, SlotId, Slots, Views};
+use crate::score::{Rows, Scorer, ScorerKind, ScorerModel, SlotId, Slots, Views, WordTags};
 use crate::sentence::{Sentence, Str, Token};
 
 /// What the model file says beside the numbers.
@@ -21,6 +22,8 @@ use crate::sentence::{Sentence, Str, Token};
 struct Header {
     settings: NeuralConfig,
     lexicon: Lexicon,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    alphabet: Option<Alphabet>,
     tag_sets: Vec<TagSet>,
 }
 
@@ -62,11 +65,15 @@ impl NeuralModel {
         n_actions: usize,
     ) -> Result<Self> {
         let bad = |message: String| Error::new(Code::BadModel, message);
-        let Header { settings, lexicon, tag_sets } =
+        let Header { settings, lexicon, alphabet, tag_sets } =
             serde_json::from_value(header).map_err(|error| bad(format!("in the model's header: {error}")))?;
         settings.check().map_err(|error| bad(error.message.to_string()))?;
         if tag_sets.iter().any(|set| set.tags.is_empty()) {
             return Err(bad("the network has a set of no tags".to_owned()));
+        }
+        if alphabet.is_some() != (settings.char_size > 0) || alphabet.as_ref().is_some_and(|a| !a.is_sound())
+        {
+            return Err(bad("the network's characters are not what its settings say".to_owned()));
         }
         let places = Places::parse(&settings.places).map_err(bad)?;
         let width = file::vector_shape(words.words()).map_or(0, |[_, width]| width);
@@ -74,7 +81,8 @@ impl NeuralModel {
             return Err(bad("the network's word vectors are too wide".to_owned()));
         }
         let vectors = Vectors { width, ..Vectors::default() };
-        let reader = Reader { lexicon, vectors, n_rows: settings.affix_rows, tags: settings.tags };
+        let NeuralConfig { affix_rows: n_rows, affixes, tags, .. } = settings;
+        let reader = Reader { lexicon, alphabet, vectors, n_rows, affixes, tags };
         let mut network = Network::new(&settings, reader, tag_sets, places, n_actions);
         let (numbers, vectors) = file::read(words.words(), &network.arrays).map_err(bad)?;
         network.reader.vectors = vectors;
@@ -108,13 +116,16 @@ impl ScorerModel for NeuralModel {
             states: States::default(),
             slots: Slots::default(),
             cache: Cache::default(),
+            wants_tags: false,
+            tags: Vec::new(),
+            tag_scores: Vec::new(),
         })
     }
 
     fn header(&self) -> serde_json::Value {
         let Network { config, reader, tag_sets, .. } = &*self.network;
-        let (settings, lexicon) = (config.clone(), reader.lexicon.clone());
-        let header = Header { settings, lexicon, tag_sets: tag_sets.clone() };
+        let Reader { lexicon, alphabet, .. } = reader.clone();
+        let header = Header { settings: config.clone(), lexicon, alphabet, tag_sets: tag_sets.clone() };
         serde_json::to_value(header).expect("plain data")
     }
 
@@ -124,6 +135,10 @@ impl ScorerModel for NeuralModel {
 
     fn n_features(&self) -> usize {
         self.network.arrays.n_numbers
+    }
+
+    fn looks_at_tags(&self) -> bool {
+        self.network.reader.tags
     }
 
     fn quantized(&self) -> Option<Arc<dyn ScorerModel>> {
@@ -143,6 +158,10 @@ struct NeuralScorer {
     states: States,
     slots: Slots<Slot>,
     cache: Cache,
+    wants_tags: bool,
+    /// The tags found so far.
+    tags: Vec<WordTags>,
+    tag_scores: Vec<f32>,
 }
 
 /// What each word of an open sentence adds to the hidden units.
@@ -214,6 +233,9 @@ impl Scorer for NeuralScorer {
             }
             slots.push(slot);
         }
+        if self.wants_tags {
+            self.find_tags(sentences);
+        }
     }
 
     fn close(&mut self, slot: SlotId) {
@@ -241,5 +263,36 @@ impl Scorer for NeuralScorer {
 
     fn prefers_batches(&self) -> bool {
         true
+    }
+
+    fn finds_tags(&self) -> bool {
+        !self.model.network.tag_sets.is_empty()
+    }
+
+    fn set_tagging(&mut self, is_wanted: bool) {
+        self.wants_tags = is_wanted;
+        self.tags.clear();
+    }
+
+    fn take_tags(&mut self) -> Vec<WordTags> {
+        std::mem::take(&mut self.tags)
+    }
+}
+
+impl NeuralScorer {
+    /// Finds the tags of the sentences that were just encoded.
+    fn find_tags(&mut self, sentences: &[&Sentence]) {
+        let NeuralScorer { model, encoding, tags, tag_scores, .. } = self;
+        let found = model.weights().tags(encoding, tag_scores);
+        for (i, sentence) in sentences.iter().enumerate() {
+            for position in 0..sentence.len() {
+                let row = encoding.batch.row(i, position);
+                let mut of_word = WordTags::default();
+                for (set, best) in model.network.tag_sets.iter().zip(&found) {
+                    *set.column.of_mut(&mut of_word) = Some(set.tags[best[row]].clone());
+                }
+                tags.push(of_word);
+            }
+        }
     }
 }

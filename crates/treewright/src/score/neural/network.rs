@@ -4,6 +4,7 @@
 //! The first layer over the places is computed once for every word and place, so that a configuration costs additions and
 //! one small product.
 
+use super::characters::{CharacterMemory, Characters};
 use super::kernel::{Left, Sum, add, softmax};
 use super::layers::{
     Array, Arrays, Dropout, Linear, PackedLinear, Scratch, leaky_relu, leaky_relu_back, uniform,
@@ -34,6 +35,7 @@ pub(super) struct Network {
     pub(super) n_embedded: usize,
     words: Array,
     affixes: Array,
+    characters: Option<Characters>,
     input: Linear,
     lstms: Vec<BiLstm>,
     first: Linear,
@@ -47,6 +49,7 @@ pub(super) struct Network {
 /// The weights of a network, packed for products.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PackedNetwork {
+    characters: PackedBiLstm,
     input: PackedLinear,
     lstms: Vec<PackedBiLstm>,
     first: PackedLinear,
@@ -70,6 +73,7 @@ pub(super) struct Encoding {
     pub(super) rows: WordRows,
     /// The tags of each word that are learnt: for each set of tags, that of each row.
     tags: Vec<u32>,
+    characters: CharacterMemory,
     /// The embeddings of each word, side by side.
     x: Vec<f32>,
     /// What stands for each word before its context is read.
@@ -90,6 +94,8 @@ pub(super) struct States {
     hidden: Vec<f32>,
     gradients: Vec<f32>,
     n_states: usize,
+    /// What was left out of the hidden units while learning; empty if nothing was.
+    masks: Vec<f32>,
 }
 
 /// Memory for the way back.
@@ -124,7 +130,12 @@ impl Network {
         let words = arrays.add_table("words", reader.lexicon.n_rows(), config.word_size);
         let affixes = arrays.add_table("affixes", n_tables * config.affix_rows, config.affix_size);
         let n_embedded = arrays.n_numbers;
-        let n_in = config.word_size + n_tables * config.affix_size + reader.vectors.width;
+        let characters = reader
+            .alphabet
+            .as_ref()
+            .map(|alphabet| Characters::new(&mut arrays, alphabet, config.char_size, config.char_units));
+        let of_characters = characters.map_or(0, |characters| characters.width());
+        let n_in = config.word_size + n_tables * config.affix_size + reader.vectors.width + of_characters;
         let input = Linear::new(&mut arrays, "input", n_in, config.input_size);
         let n_out = 2 * config.units;
         let lstms = (0..config.layers)
@@ -151,6 +162,7 @@ impl Network {
             n_embedded,
             words,
             affixes,
+            characters,
             input,
             lstms,
             first,
@@ -168,6 +180,9 @@ impl Network {
         for array in [self.words, self.affixes] {
             uniform(array.of_mut(&mut all), 0.8, rng);
         }
+        if let Some(characters) = &self.characters {
+            characters.start(&mut all, rng);
+        }
         [self.input, self.output].iter().chain(&self.taggers).for_each(|layer| layer.start(&mut all, rng));
         self.lstms.iter().for_each(|layer| layer.start(&mut all, rng));
         // The places are added up, so what matters is the number of them all.
@@ -178,6 +193,9 @@ impl Network {
     }
 
     pub(super) fn pack(&self, all: &[f32], learns: bool, out: &mut PackedNetwork) {
+        if let Some(characters) = &self.characters {
+            characters.pack(all, learns, &mut out.characters);
+        }
         out.input.set(self.input, all, learns);
         out.lstms.resize_with(self.lstms.len(), PackedBiLstm::default);
         self.lstms.iter().zip(&mut out.lstms).for_each(|(layer, out)| layer.pack(all, learns, out));
@@ -192,8 +210,9 @@ impl Network {
         let NeuralConfig { word_size, affix_size, .. } = self.config;
         let n_tables = self.reader.n_tables();
         let WordRows { words, tables, .. } = &encoding.rows;
-        let rows = back.dx.chunks_exact(self.input.weights.n_rows).take(words.len());
-        for ((dx, &word), tables) in rows.zip(words).zip(tables.chunks_exact(n_tables)) {
+        let rows = back.dx.chunks_exact(self.input.weights.n_rows).zip(words).enumerate();
+        for (i, (dx, &word)) in rows {
+            let tables = &tables[i * n_tables..(i + 1) * n_tables];
             let (of_word, rest) = dx.split_at(word_size);
             add(of_word, self.words.row_mut(gradients, word as usize));
             for (dx, &row) in rest.chunks_exact(affix_size).zip(tables) {
@@ -253,13 +272,16 @@ impl Weights<'_> {
 
     /// What stands for each word of `rows` by itself.
     pub(super) fn embed(&self, encoding: &mut Encoding, noise: Option<&mut Rng>) {
-        let Network { config, reader, words, affixes, input, .. } = self.network;
-        let Encoding { rows, x, input: out, dropouts, .. } = encoding;
+        let Network { config, reader, words, affixes, characters, input, .. } = self.network;
+        let Encoding { rows, characters: spelt, x, input: out, dropouts, .. } = encoding;
+        if let Some(characters) = characters {
+            characters.read((&self.packed.characters, self.all), &rows.spellings, spelt);
+        }
         let (n, n_in, n_tables) = (rows.words.len(), input.weights.n_rows, reader.n_tables());
         let x = resize(x, n * n_in);
         for (i, x) in x.chunks_exact_mut(n_in).enumerate() {
             let (of_word, rest) = x.split_at_mut(config.word_size);
-            let (of_tables, of_vector) = rest.split_at_mut(n_tables * config.affix_size);
+            let (of_tables, rest) = rest.split_at_mut(n_tables * config.affix_size);
             of_word.copy_from_slice(words.row(self.all, rows.words[i] as usize));
             let tables = &rows.tables[i * n_tables..(i + 1) * n_tables];
             for (x, &row) in of_tables.chunks_exact_mut(config.affix_size).zip(tables) {
@@ -268,7 +290,11 @@ impl Weights<'_> {
                     row => x.copy_from_slice(affixes.row(self.all, row as usize)),
                 }
             }
+            let (of_vector, of_characters) = rest.split_at_mut(reader.vectors.width);
             reader.vectors.fill(rows.vectors[i], of_vector);
+            if let Some(characters) = characters {
+                characters.fill(spelt, &rows.spellings, rows.forms[i], of_characters);
+            }
         }
         dropouts.resize_with(1 + config.layers, Dropout::default);
         if let Some(rng) = noise {
@@ -301,6 +327,24 @@ impl Weights<'_> {
         let output = outputs.last().expect("there is a layer");
         let first = resize(first, batch.n_rows() * self.first_size());
         self.packed.first.apply(Left::dense(output, n_in), first, self.first_size());
+    }
+
+    /// The most probable tag of each word, for each set of tags: that of each row.
+    pub(super) fn tags(&self, encoding: &Encoding, scratch: &mut Vec<f32>) -> Vec<Vec<usize>> {
+        let (n_rows, n_in) = (encoding.batch.n_rows(), 2 * self.network.config.units);
+        let output = encoding.outputs.last().expect("there is a layer");
+        let taggers = self.packed.taggers.iter().zip(&self.network.tag_sets);
+        taggers
+            .map(|(tagger, set)| {
+                let n_tags = set.tags.len();
+                let scores = resize(scratch, n_rows * n_tags);
+                tagger.apply(Left::dense(output, n_in), scores, n_tags);
+                let best = |row: &[f32]| {
+                    (1..n_tags).fold(0, |best, tag| if row[tag] > row[best] { tag } else { best })
+                };
+                scores.chunks_exact(n_tags).map(best).collect()
+            })
+            .collect()
     }
 
     /// Looks at a configuration and sums up its hidden units; `row` says where a word's part of `first` is.
@@ -358,12 +402,13 @@ impl Weights<'_> {
         memory: &mut BackMemory,
         gradients: &mut [f32],
     ) -> f64 {
-        let Network { config, input, lstms, first, output, .. } = self.network;
+        let Network { config, characters, input, lstms, first, output, .. } = self.network;
         let (n_rows, n_out, size) = (encoding.batch.n_rows(), 2 * config.units, config.hidden);
         let BackMemory { d_hidden, d_first, d_output, d_below, d_tags, dx, scratch } = memory;
         let d_hidden = resize(d_hidden, states.n_states * size);
         let to_hidden = Some((&mut *d_hidden, Sum::Fresh));
         output.back(&self.packed.output, &states.hidden, &states.gradients, gradients, to_hidden, scratch);
+        d_hidden.iter_mut().zip(&states.masks).for_each(|(gradient, mask)| *gradient *= mask);
         let pairs = d_hidden.iter_mut().zip(&states.hidden);
         pairs.filter(|(_, hidden)| **hidden <= 0.0).for_each(|(gradient, _)| *gradient = 0.0);
         let d_first = resize(d_first, n_rows * self.first_size());
@@ -372,7 +417,17 @@ impl Weights<'_> {
         let to_output = Some((resize(d_output, n_rows * n_out), Sum::Fresh));
         first.back(&self.packed.first, last, d_first, gradients, to_output, scratch);
         let loss = self.back_from_tags(encoding, d_tags, gradients, d_output, scratch);
-        let Encoding { batch, x, input: of_words, lstms: memories, outputs, dropouts, .. } = encoding;
+        let Encoding {
+            batch,
+            rows,
+            characters: spelt,
+            x,
+            input: of_words,
+            lstms: memories,
+            outputs,
+            dropouts,
+            ..
+        } = encoding;
         for (layer, lstm) in lstms.iter().enumerate().rev() {
             dropouts[1 + layer].back(d_output);
             let x = if layer == 0 { &*of_words } else { &*outputs[layer - 1] };
@@ -393,6 +448,13 @@ impl Weights<'_> {
         let dx = resize(dx, n_rows * input.weights.n_rows);
         input.back(&self.packed.input, x, d_output, gradients, Some((&mut *dx, Sum::Fresh)), scratch);
         dropouts[0].back(dx);
+        if let Some(characters) = characters {
+            let (n_in, width) = (input.weights.n_rows, characters.width());
+            let of_characters = dx.chunks_exact(n_in).map(|dx| &dx[n_in - width..]);
+            let d_words = rows.forms.iter().copied().zip(of_characters);
+            let packed = &self.packed.characters;
+            characters.back(packed, &rows.spellings, d_words, spelt, gradients, scratch);
+        }
         loss
     }
 
@@ -461,7 +523,18 @@ impl States {
         self.labels.clear();
         self.hidden.clear();
         self.gradients.clear();
+        self.masks.clear();
         self.n_states = 0;
+    }
+
+    /// Leaves out hidden units of the configurations from `start` on.
+    pub(super) fn drop_hidden(&mut self, start: usize, p: f64, dropout: &mut Dropout, rng: &mut Rng) {
+        if p == 0.0 || self.n_states == 0 {
+            return;
+        }
+        let size = self.hidden.len() / self.n_states;
+        dropout.apply(&mut self.hidden[start * size..], p, rng);
+        self.masks.extend_from_slice(dropout.mask());
     }
 
     pub(super) fn len(&self) -> usize {

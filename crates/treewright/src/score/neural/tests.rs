@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::characters::Alphabet;
 use super::gradients::check;
-use super::layers::{Array, Named};
+use super::layers::{Array, Dropout, Named};
 use super::model::NeuralModel;
 use super::network::{BackMemory, Encoding, Network, PackedNetwork, States, Weights};
 use super::places::{Places, default_places};
@@ -47,6 +48,8 @@ fn small() -> NeuralConfig {
         word_size: 5,
         affix_size: 3,
         affix_rows: 40,
+        char_size: 3,
+        char_units: 2,
         input_size: 7,
         units: 6,
         hidden: 9,
@@ -72,12 +75,14 @@ fn config(system: SystemTag) -> TrainConfig {
 fn network(settings: &NeuralConfig, sentences: &[&Sentence], n_actions: usize) -> Network {
     let reader = Reader {
         lexicon: Lexicon::of(sentences),
+        alphabet: (settings.char_size > 0).then(|| Alphabet::of(sentences)),
         vectors: Vectors::of(&vectors()),
         n_rows: settings.affix_rows,
+        affixes: settings.affixes,
         tags: settings.tags,
     };
     let tag_sets = TagColumn::ALL.iter().map(|column| TagSet::of(*column, sentences));
-    let tag_sets = tag_sets.filter(|set| !set.tags.is_empty()).collect();
+    let tag_sets = tag_sets.filter(|set| set.tags.len() > 1).collect();
     let places = Places::parse(default_places(TreeKind::Dependencies, false)).expect("places");
     Network::new(settings, reader, tag_sets, places, n_actions)
 }
@@ -118,6 +123,8 @@ fn gradients_of_the_whole_network_are_those_of_finite_differences() {
         word_size: 2,
         affix_size: 1,
         affix_rows: 4,
+        char_size: 1,
+        char_units: 1,
         input_size: 4,
         units: 2,
         hidden: 4,
@@ -155,6 +162,7 @@ fn gradients_of_the_whole_network_are_those_of_finite_differences() {
                 weights.look(forest, &system.view(state), &encoding.first, row, &mut states);
             }
         }
+        states.drop_hidden(0, 0.25, &mut Dropout::default(), &mut Rng::new(6));
         let mut scores = vec![0.0; wanted.len()];
         weights.scores(&states, 0, &mut scores, system.n_actions());
         wanted.chunks(system.n_actions()).for_each(|row| states.push_gradients(row));
@@ -243,6 +251,8 @@ fn it_learns_and_neither_threads_nor_interruptions_change_what() {
     let data = english();
     for loss in [LossKind::Log, LossKind::Hinge] {
         let mut config = config(SystemTag::ArcHybrid);
+        // With affixes, and without.
+        config.neural.affixes = loss == LossKind::Log;
         config.neural.loss = loss;
         config.neural.learning_rate = 1e-2;
         config.epochs = 5;
@@ -285,6 +295,49 @@ fn every_system_goes_through_every_door() {
         let with_gap = [sentences[0], &Sentence::default(), sentences[1]];
         assert_eq!(other.parse_all(&with_gap), [alone[0].clone(), None, alone[1].clone()]);
     }
+}
+
+/// Tags are learnt beside actions, and found where they are wanted: the same alone as among others.
+#[test]
+fn tags_are_found_where_they_are_wanted() {
+    let data = english();
+    let mut config = config(SystemTag::ArcHybrid);
+    config.neural = NeuralConfig {
+        word_size: 24,
+        affix_size: 8,
+        input_size: 24,
+        units: 24,
+        dropout: 0.0,
+        word_dropout: 0.0,
+        affix_dropout: 0.0,
+        learning_rate: 1e-2,
+        average: 0.9,
+        ..config.neural
+    };
+    config.epochs = 60;
+    let model = train(&config, &data, &[], None, &mut ()).expect("a model");
+    let mut worker = Parser::new(model).worker();
+    assert!(worker.finds_tags());
+    let sentences: Vec<&Sentence> = data.iter().map(|entry| &entry.sentence).collect();
+    worker.parse_all(&sentences);
+    assert!(worker.take_tags().is_empty(), "nobody wanted them");
+    worker.set_tagging(true);
+    worker.parse_all(&sentences);
+    let together = worker.take_tags();
+    sentences.iter().for_each(|sentence| drop(worker.parse(sentence)));
+    assert_eq!(worker.take_tags(), together);
+    assert!(worker.take_tags().is_empty(), "they were taken");
+    let tokens: Vec<_> = sentences.iter().flat_map(|sentence| &sentence.tokens).collect();
+    assert_eq!(together.len(), tokens.len());
+    let share = |is_right: &dyn Fn(usize) -> bool| {
+        (0..tokens.len()).filter(|&i| is_right(i)).count() as f64 / tokens.len() as f64
+    };
+    let shares = [
+        share(&|i| together[i].tag.as_ref() == Some(&tokens[i].tag)),
+        share(&|i| together[i].xpos.as_ref() == Some(&tokens[i].xpos)),
+        share(&|i| together[i].feats.as_ref() == Some(&tokens[i].feats)),
+    ];
+    assert!(shares.iter().all(|share| *share > 0.7), "{shares:?}");
 }
 
 #[test]
@@ -379,14 +432,20 @@ fn a_network_that_does_not_fit_its_file_is_refused() {
     let mut longer = words.to_vec();
     longer.push(0);
     assert!(load(&header, &longer, 5).is_err(), "too long");
-    for (name, value) in
-        [("units", 7.into()), ("hidden", 0.into()), ("places", "x0".into()), ("layers", 65.into())]
-    {
+    for (name, value) in [
+        ("units", 7.into()),
+        ("hidden", 0.into()),
+        ("places", "x0".into()),
+        ("layers", 65.into()),
+        ("char-size", 0.into()),
+    ] {
         let mut header = header.clone();
         let value: serde_json::Value = value;
         header["settings"][name] = value;
         assert!(load(&header, words, 5).is_err(), "{name}");
     }
+    header["alphabet"] = "ba".into();
+    assert!(load(&header, words, 5).is_err(), "characters out of order");
 }
 
 /// 8-bit numbers are off by half a step at most, are a quarter of the size, and survive their file.

@@ -3,7 +3,9 @@
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use super::characters::{Alphabet, Spellings};
 use crate::hash;
+use crate::score::WordTags;
 use crate::sentence::{Sentence, Str, Token};
 use crate::word_classes::WordVectors;
 
@@ -120,9 +122,13 @@ impl Vectors {
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
     pub(super) lexicon: Lexicon,
+    /// The characters, if words are spelt.
+    pub(super) alphabet: Option<Alphabet>,
     pub(super) vectors: Vectors,
     /// Rows in the table of each kind of affix.
     pub(super) n_rows: usize,
+    /// Are affixes looked at?
+    pub(super) affixes: bool,
     /// Are tags looked at?
     pub(super) tags: bool,
 }
@@ -134,10 +140,17 @@ pub(super) struct WordRows {
     /// Those of affixes and tags, a fixed number for each word.
     pub(super) tables: Vec<u32>,
     pub(super) vectors: Vec<u32>,
+    /// The number of the spelling of each word, if words are spelt, and the spellings.
+    pub(super) forms: Vec<u32>,
+    pub(super) spellings: Spellings,
+    numbers: FxHashMap<Str, u32>,
 }
 
 impl WordRows {
     pub(super) fn reset(&mut self, n: usize, n_tables: usize) {
+        self.forms.resize(n, NONE);
+        self.spellings.clear();
+        self.numbers.clear();
         self.words.resize(n, NONE);
         self.tables.resize(n * n_tables, NONE);
         self.vectors.resize(n, NONE);
@@ -147,11 +160,16 @@ impl WordRows {
 impl Reader {
     /// The number of tables of affixes and tags.
     pub(super) fn n_tables(&self) -> usize {
-        N_AFFIXES + if self.tags { N_TAGS } else { 0 }
+        let (affixes, tags) = (usize::from(self.affixes), usize::from(self.tags));
+        affixes * N_AFFIXES + tags * N_TAGS
     }
 
     /// Puts the rows of a word at place `at`.
     pub(super) fn read(&self, token: &Token, at: usize, out: &mut WordRows) {
+        if let Some(alphabet) = &self.alphabet {
+            let new = || out.spellings.push(alphabet, &token.form);
+            out.forms[at] = *out.numbers.entry(token.form.clone()).or_insert_with(new);
+        }
         let lower = token.form.to_lowercase();
         out.words[at] = self.lexicon.rows.get(&lower).copied().unwrap_or(UNKNOWN);
         out.vectors[at] = self.vectors.find(&lower);
@@ -162,16 +180,18 @@ impl Reader {
             let hash = hash::of_bytes(100 + table as u64, text.as_bytes()) % self.n_rows as u64;
             *row = (table * self.n_rows) as u32 + hash as u32;
         };
-        for length in 1..=3 {
-            let end = lower.char_indices().nth(length).map_or(lower.len(), |(end, _)| end);
-            put(&lower[..end]);
+        if self.affixes {
+            for length in 1..=3 {
+                let end = lower.char_indices().nth(length).map_or(lower.len(), |(end, _)| end);
+                put(&lower[..end]);
+            }
+            for length in 0..4 {
+                let start = lower.char_indices().rev().nth(length).map_or(0, |(start, _)| start);
+                put(&lower[start..]);
+            }
+            put(&shape(&token.form));
+            put(&token.form);
         }
-        for length in 0..4 {
-            let start = lower.char_indices().rev().nth(length).map_or(0, |(start, _)| start);
-            put(&lower[start..]);
-        }
-        put(&shape(&token.form));
-        put(&token.form);
         if self.tags {
             put(&token.tag);
             put(&token.xpos);
@@ -215,15 +235,27 @@ pub(super) enum TagColumn {
     #[default]
     Upos,
     Xpos,
+    Feats,
 }
 
 impl TagColumn {
-    pub(super) const ALL: [TagColumn; 2] = [TagColumn::Upos, TagColumn::Xpos];
+    pub(super) const ALL: [TagColumn; 3] = [TagColumn::Upos, TagColumn::Xpos, TagColumn::Feats];
 
-    fn of(self, token: &Token) -> &Str {
+    /// What a word has in this column; nothing if it was not annotated. A word without features is, if it has a tag.
+    fn of(self, token: &Token) -> Option<&Str> {
         match self {
-            TagColumn::Upos => &token.tag,
-            TagColumn::Xpos => &token.xpos,
+            TagColumn::Upos => Some(&token.tag).filter(|tag| !tag.is_empty()),
+            TagColumn::Xpos => Some(&token.xpos).filter(|tag| !tag.is_empty()),
+            TagColumn::Feats => Some(&token.feats).filter(|_| !token.tag.is_empty()),
+        }
+    }
+
+    /// The place of the column among the tags of a word.
+    pub(super) fn of_mut(self, tags: &mut WordTags) -> &mut Option<Str> {
+        match self {
+            TagColumn::Upos => &mut tags.tag,
+            TagColumn::Xpos => &mut tags.xpos,
+            TagColumn::Feats => &mut tags.feats,
         }
     }
 }
@@ -232,8 +264,7 @@ impl TagSet {
     /// The tags of a treebank, in alphabetical order.
     pub(super) fn of(column: TagColumn, sentences: &[&Sentence]) -> Self {
         let tokens = sentences.iter().flat_map(|sentence| &sentence.tokens);
-        let mut tags: Vec<Str> =
-            tokens.map(|token| column.of(token).clone()).filter(|tag| !tag.is_empty()).collect();
+        let mut tags: Vec<Str> = tokens.filter_map(|token| column.of(token).cloned()).collect();
         tags.sort_unstable();
         tags.dedup();
         TagSet { column, tags }
@@ -241,7 +272,7 @@ impl TagSet {
 
     /// The place of a word's tag, if it is one of them.
     pub(super) fn find(&self, token: &Token) -> Option<usize> {
-        self.tags.binary_search(self.column.of(token)).ok()
+        self.tags.binary_search(self.column.of(token)?).ok()
     }
 }
 
@@ -261,7 +292,8 @@ mod tests {
         let sentence = Sentence::from_tagged([("The", "D"), ("walking", "V"), ("the", "D")]);
         let vectors = WordVectors::read("the 1 0\nwalking 0 -1\n".as_bytes(), 1).expect("two vectors");
         let lexicon = Lexicon::of(&[&sentence]);
-        let reader = Reader { lexicon, vectors: Vectors::of(&vectors), n_rows: 500, tags: false };
+        let (vectors, alphabet) = (Vectors::of(&vectors), None);
+        let reader = Reader { lexicon, alphabet, vectors, n_rows: 500, affixes: true, tags: false };
         let (the, capital, walking, talking) =
             (rows(&reader, "the"), rows(&reader, "The"), rows(&reader, "walking"), rows(&reader, "talking"));
         assert_eq!([the.0, capital.0, walking.0], [1, 1, UNKNOWN], "seen twice in lower case");
@@ -279,8 +311,8 @@ mod tests {
 
     #[test]
     fn short_words_and_other_scripts_have_affixes_too() {
-        let reader =
-            Reader { lexicon: Lexicon::default(), vectors: Vectors::default(), n_rows: 9, tags: true };
+        let (lexicon, alphabet, vectors) = Default::default();
+        let reader = Reader { lexicon, alphabet, vectors, n_rows: 9, affixes: true, tags: true };
         for form in ["", "a", "é", "日本語", "x1-Y"] {
             assert!(rows(&reader, form).1.iter().all(|&row| row != NONE), "{form}");
         }
