@@ -79,12 +79,13 @@ impl Parser {
         Parser { model, voters: Vec::new() }
     }
 
-    /// A parser that goes by the scores of several models together. The first says how to search.
+    /// A parser that goes by the scores of several models together, each with a weight (1 where none is given). The first says
+    /// how to search.
     ///
     /// # Errors
     /// When the models are not for the same system with the same labels, or one does not say in which unit its scores are:
     /// a linear model that was trained without a beam or without development data.
-    pub fn ensemble(parsers: &[Parser]) -> Result<Self> {
+    pub fn ensemble(parsers: &[Parser], weights: &[f32]) -> Result<Self> {
         let refuse = |message: String| Error::new(Code::BadModel, message);
         let Some(first) = parsers.first() else { return Err(refuse("there is no parser".to_owned())) };
         let tables = |parser: &Parser| parser.model.0.tables().ok();
@@ -111,7 +112,7 @@ impl Parser {
                 );
                 refuse(message)
             })?;
-            voters.push((parser.model.clone(), unit));
+            voters.push((parser.model.clone(), unit / weights.get(i).copied().unwrap_or(1.0)));
         }
         Ok(Parser { model: first.model.clone(), voters })
     }
