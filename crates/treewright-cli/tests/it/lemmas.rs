@@ -77,3 +77,10 @@ fn a_damaged_lemmatiser_is_named() {
     assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(message.contains("TW801") && message.contains("lemmatiser"), "{message}");
 }
+
+/// Such a word once had itself as its lemma, which CoNLL-U cannot tell from a missing one, and nothing was written.
+#[test]
+fn an_underscore_is_a_word_like_others() {
+    let parsed = stdout(&["parse", "--quiet", "--to", "conllu"], "Samuel _ Global Data _\n");
+    assert_eq!(lemmas(&parsed)[1], "_", "{parsed}");
+}

@@ -71,6 +71,10 @@ impl LemmatiserWorker {
             self.lemma.clear();
             self.lemma.extend(self.word.chars.iter());
         }
+        // The word `_` itself: a column with `_` stands for its lemma, and that is how a missing lemma is written.
+        if self.lemma == "_" {
+            self.lemma.clear();
+        }
     }
 
     /// The best edit among those seen with the tag that fit the word; copying it if there is none.
