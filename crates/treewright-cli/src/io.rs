@@ -17,7 +17,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use treewright::treebank::{self, Encoding, Entry, Format, Limit, Opened, ReadOptions};
 use treewright::{Code, Error, Result};
 
-use crate::values;
+use crate::values::{self, FileFormat};
 
 pub use interrupts::say_when_interrupted;
 pub use output::Output;
@@ -40,8 +40,8 @@ pub fn say_line(line: fmt::Arguments<'_>) {
 #[derive(Args, Clone, Debug)]
 pub struct ReadArgs {
     /// Format of the input [default: by extension, then by content]
-    #[arg(long, value_name = "FORMAT", value_parser = values::format())]
-    pub from: Option<Format>,
+    #[arg(long, value_name = "FORMAT", value_parser = values::treebank())]
+    pub from: Option<FileFormat>,
 
     /// Encoding of the input, such as latin1 or utf-16le [default: utf-8; UTF-16 by its byte order mark]
     #[arg(long, value_name = "NAME")]
@@ -82,7 +82,7 @@ impl ReadArgs {
     pub fn options(&self, path: impl AsRef<Path>) -> ReadOptions {
         ReadOptions {
             file: shown_name(path.as_ref()).into_owned(),
-            format: self.from,
+            format: self.from.and_then(FileFormat::treebank),
             encoding: self.encoding,
             tagged: self.tagged,
             many_roots: self.many_roots,

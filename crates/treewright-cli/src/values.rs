@@ -15,6 +15,40 @@ pub fn format() -> impl TypedValueParser<Value = Format> {
     one_of(Format::ALL, |format| format.as_str())
 }
 
+/// What a file may be besides a treebank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileFormat {
+    /// A treebank.
+    Treebank(Format),
+    /// A table with texts in one column.
+    Parquet,
+}
+
+impl FileFormat {
+    /// That of a treebank, if it is one.
+    pub fn treebank(self) -> Option<Format> {
+        match self {
+            FileFormat::Treebank(format) => Some(format),
+            FileFormat::Parquet => None,
+        }
+    }
+}
+
+/// The format of a treebank, where nothing else makes sense.
+pub fn treebank() -> impl TypedValueParser<Value = FileFormat> {
+    format().map(FileFormat::Treebank)
+}
+
+/// A treebank format, or Parquet.
+pub fn file_format() -> impl TypedValueParser<Value = FileFormat> {
+    const PARQUET: &str = "parquet";
+    let names = Format::ALL.iter().map(|format| format.as_str()).chain([PARQUET]);
+    PossibleValuesParser::new(names).map(|name| match &name[..] {
+        PARQUET => FileFormat::Parquet,
+        name => FileFormat::Treebank(name.parse().expect("it is one of the names")),
+    })
+}
+
 /// A kind of trees.
 pub fn kind() -> impl TypedValueParser<Value = TreeKind> {
     one_of(TreeKind::ALL, |kind| kind.name())

@@ -92,6 +92,8 @@ named! {
         BadXml = "TW301";
         /// JSON that is not valid, or lacks a field.
         BadJson = "TW302";
+        /// A Parquet file that is damaged, or lacks a column with texts.
+        BadParquet = "TW303";
         /// A transform that cannot be applied to this tree.
         Untransformable = "TW401";
         /// Head rules, templates or parameters that cannot be read.

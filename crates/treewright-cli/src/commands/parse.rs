@@ -1,10 +1,14 @@
 //! `treewright parse`: raw text, tokens, or words and tags, to trees.
 
+#[cfg(feature = "parquet")]
+mod arrow_schema;
 mod csv_records;
 mod documents;
 mod input;
 mod notices;
 mod output;
+#[cfg_attr(not(feature = "parquet"), path = "parse/no_parquet.rs")]
+mod parquet;
 mod search;
 mod source;
 mod text_lines;
@@ -12,6 +16,7 @@ mod text_lines;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
@@ -19,6 +24,7 @@ use documents::Layout;
 use input::{Batch, Input, Pending, PortionRead, SharedPending, WithoutTags};
 use notices::Notices;
 use output::{Sink, Trees};
+use parquet::Table;
 use search::DecoderArg;
 use source::Interrupt;
 use treewright::decode::Guarantee;
@@ -32,10 +38,12 @@ use treewright::{Result, Sentence};
 use super::exact::ExactArgs;
 use crate::io::{Inputs, Output, Progress, ReadArgs, Skipping, is_dash, say, usage};
 use crate::jobs::{self, Jobs};
+use crate::values::FileFormat;
 use crate::{models, values};
 
 /// Parse text, tokens or treebanks with a trained model; trees in the input are ignored
 #[derive(Args)]
+#[command(mut_arg("from", |from| from.value_parser(values::file_format())))]
 #[command(after_help = "\
 Input that is no treebank is raw text: the model's segmenter finds sentences and tokens, its tagger the tags. Tokens \
 (--from tokens) are tagged. Words with tags (a treebank, or --from tokens --tagged) keep them if the model knows them, \
@@ -46,6 +54,8 @@ Examples:
   echo 'The public is still cautious.' | treewright parse
   treewright parse --as constituents letters.txt -o letters.mrg
   treewright parse --jsonl-field text corpus.jsonl.gz -o parsed.jsonl
+  treewright parse --text-column text --from parquet --to parquet \\
+      corpus.parquet -o parsed.parquet
   echo 'The/DT public/NN waits/VBZ ./.' |
       treewright parse --model wsj.model --from tokens --tagged
   treewright parse --model nl.model big.discbracket.gz --beam 8 --jobs 2 \\
@@ -73,16 +83,18 @@ pub struct ParseArgs {
 
     /// Format of the output [default: a drawing on a terminal; else conllu for dependencies, ptb or discbracket for
     /// constituents]
-    #[arg(long, value_name = "FORMAT", value_parser = values::format())]
-    to: Option<Format>,
+    #[arg(long, value_name = "FORMAT", value_parser = values::file_format())]
+    to: Option<FileFormat>,
 
     /// Write here instead of stdout
     #[arg(long, short)]
     output: Option<PathBuf>,
 
     /// The input is a table (TSV, or CSV by its name or --csv): the text stands in this column, a number from 1 or a name
-    /// in the first line; the other columns, the sentence's number and its tree are written, a line for each sentence
-    #[arg(long, value_name = "N|NAME", conflicts_with_all = ["from", "jsonl_field"])]
+    /// in the first line; the other columns, the sentence's number and its tree are written, a line for each sentence.
+    /// Parquet (by its name or --from parquet) is written as it was, with two more columns: the trees of each text, in
+    /// the format of --to, and why a text has none
+    #[arg(long, value_name = "N|NAME", conflicts_with = "jsonl_field")]
     text_column: Option<String>,
 
     /// The first line of the table has the names of the columns [default: if --text-column is a name]
@@ -92,6 +104,10 @@ pub struct ParseArgs {
     /// The table is CSV: columns between commas, in quotes where needed [default: if a file's name ends in .csv]
     #[arg(long, requires = "text_column")]
     csv: bool,
+
+    /// The column for the trees in Parquet; that for errors has the same name with `_error`
+    #[arg(long, value_name = "NAME", default_value = "parse", requires = "text_column")]
+    parse_column: String,
 
     /// The input is JSON, one document a line: the text stands in this field. Each document is written as it was, with
     /// its trees in a further field: objects, or strings if --to names a format other than json
@@ -211,11 +227,15 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     let search = analyser.parser.as_ref().map(|parser| args.search(parser)).transpose()?;
     let jobs = args.jobs.map_or_else(jobs::cores, |jobs| jobs.threads(args.read.quiet));
     output::check(args, &pipeline, &analyser)?;
-    let mut output = output::open(args, &analyser)?;
-    let mut sink = Sink::new(args, &analyser, &mut output)?;
+    let table = args.table()?.map(Arc::new);
+    let mut output = Some(output::open(args, &analyser)?);
+    let mut sink = match &table {
+        None => Sink::new(args, &analyser, output.as_mut().expect("it is opened"))?,
+        Some(table) => Sink::table(args, &analyser, table.clone(), output.take().expect("it is opened")),
+    };
     let mut totals = Totals { can_prove: search.is_some_and(search::can_prove), ..Totals::default() };
     let parsing = Instant::now();
-    let layout = Layout::of(args)?;
+    let layout = if table.is_some() { None } else { Layout::of(args)? };
     let is_typed = args.files.iter().any(|path| is_dash(path)) && std::io::stdin().is_terminal();
     // Nothing may be drawn over what is being typed, nor stand before a drawing.
     let progress = if is_typed || output::is_drawn(args, &analyser) {
@@ -237,6 +257,7 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
         (_, true) => Said::Score,
         (_, false) => Said::Nothing,
     };
+    let is_table = table.is_some();
     let worker = || {
         let tagger_weight = if args.no_tag_reranking { 0 } else { analyser.tagger_weight };
         let mut worker = analyser.worker(search, tagging).with_tagger_weight(tagger_weight);
@@ -280,7 +301,10 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
             let n_tokens = entries.iter().map(|entries| entries[0].sentence.len()).sum();
             let n_sentences = entries.len();
             let unknown_tags = worker.take_unknown_tags();
-            let trees = Trees::of(entries, &documents, by_workers);
+            let trees = match is_table {
+                true => Trees::cells(&entries, &documents, by_workers),
+                false => Trees::of(entries, &documents, by_workers),
+            };
             Ok(Parsed {
                 trees,
                 n_sentences,
@@ -316,7 +340,10 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
         worker,
         |feeder| {
             let pending = SharedPending::new(Pending::new(feeder, args.read.on_error));
-            args.files.iter().try_for_each(|path| input.read(path, &pending))
+            match &table {
+                Some(table) => input.read_table(table, &pending),
+                None => args.files.iter().try_for_each(|path| input.read(path, &pending)),
+            }
         },
         || interrupt.raise(),
         |event| {
@@ -347,12 +374,52 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     progress.clear();
     sink.finish()?;
     drop(sink);
-    output.finish()?;
+    if let Some(output) = output {
+        output.finish()?;
+    }
     if !args.read.quiet {
         notices.tell(totals.sentences);
     }
     totals.report(args, jobs, loading, parsing.elapsed().as_secs_f64())?;
     Ok(skipping.report())
+}
+
+impl ParseArgs {
+    /// The format of the trees, if it is given.
+    fn tree_format(&self) -> Option<Format> {
+        self.to.and_then(FileFormat::treebank)
+    }
+
+    /// The table that is read, if the input is Parquet.
+    fn table(&self) -> Result<Option<Table>> {
+        let is_parquet = |path: &PathBuf| path.extension().is_some_and(|e| e.eq_ignore_ascii_case("parquet"));
+        let is_wanted = match self.read.from {
+            Some(FileFormat::Parquet) => true,
+            Some(FileFormat::Treebank(format)) if self.text_column.is_some() => {
+                return Err(usage(format!("--text-column is for tables, not for {format}: leave --from out")));
+            }
+            Some(_) => false,
+            None => self.text_column.is_some() && self.files.iter().any(is_parquet),
+        };
+        if !is_wanted {
+            return match self.to {
+                Some(FileFormat::Parquet) => {
+                    Err(usage("--to parquet is for input in Parquet, which gets more columns: add --from parquet"))
+                }
+                _ => Ok(None),
+            };
+        }
+        let Some(text_column) = &self.text_column else {
+            return Err(usage("--from parquet needs --text-column NAME, the column with the texts"));
+        };
+        if self.header || self.csv {
+            return Err(usage("--header and --csv are for tables of text, and this is Parquet"));
+        }
+        if self.output.as_deref().is_none_or(is_dash) && std::io::stdout().is_terminal() {
+            return Err(usage("Parquet is not for terminals: name a file with -o"));
+        }
+        Table::open(&self.files, text_column, &self.parse_column).map(Some)
+    }
 }
 
 /// What is to be said about each tree.

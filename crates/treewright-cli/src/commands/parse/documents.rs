@@ -24,6 +24,12 @@ pub(super) enum Document {
     Json { start: String, trees_field: String },
     /// The columns other than that of the text.
     Row(Vec<String>, Dialect),
+    /// A row of a Parquet file, which keeps its other columns itself.
+    Cell,
+    /// One without a text.
+    MissingText,
+    /// One whose text cannot be read, and why.
+    BadText(String),
     /// The names of those columns, and of the ones that are added.
     Header(Vec<String>, Dialect),
 }
@@ -148,6 +154,23 @@ impl DocumentReader<'_> {
                 }
             }
         }
+    }
+
+    /// Cuts the text of a row of a Parquet file and sends it; what is wrong with it is for its row alone.
+    pub(super) fn send_cell(
+        &self,
+        text: Option<Result<&str, String>>,
+        number: usize,
+        pending: &SharedPending<'_>,
+    ) -> Result<()> {
+        let text = text.map(|text| text.and_then(|text| self.cut(text, number).map_err(|e| e.to_string())));
+        let (document, sentences) = match text {
+            None => (Document::MissingText, Vec::new()),
+            Some(Ok(sentences)) => (Document::Cell, sentences),
+            Some(Err(message)) => (Document::BadText(message), Vec::new()),
+        };
+        let entries = sentences.into_iter().map(|sentence| Entry { sentence, ..Entry::default() });
+        pending.with(|pending| pending.document(document, entries))
     }
 
     /// Cuts the text of a document and sends it.
@@ -364,6 +387,9 @@ fn write_document(
                 }
             }
             out.extend_from_slice(b"]}\n");
+        }
+        Document::Cell | Document::MissingText | Document::BadText(_) => {
+            unreachable!("rows of Parquet files are written to Parquet")
         }
         Document::Header(names, dialect) => write_row(names, ["sentence", "tree"], *dialect, out)?,
         Document::Row(columns, dialect) => {

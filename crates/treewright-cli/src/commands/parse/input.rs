@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex};
 
 use treewright::parallel::Feeder;
 use treewright::pipeline::{Analyser, Pipeline};
-use treewright::segment::{Lines, SegmentOptions};
+use treewright::segment::{Lines, SegmentOptions, Segmenter};
 use treewright::treebank::{self, Entry, Format, Portion, Portions, ReadOptions, Recognised};
 use treewright::{Code, Error, Result, Sentence};
 
 use super::documents::{Document, DocumentReader, Layout};
+use super::parquet::Table;
 use super::source::{Interrupt, Live, is_regular_file};
 use super::text_lines::{GoodLines, LimitedLines};
 use super::{LinesArg, ParseArgs};
@@ -233,6 +234,37 @@ impl Input<'_> {
         Ok(())
     }
 
+    /// The rows of Parquet files.
+    pub(super) fn read_table(&mut self, table: &Table, pending: &SharedPending<'_>) -> Result<()> {
+        let segmenter = &self.segmenter(&self.args.files[0].to_string_lossy())?;
+        let cut = SegmentOptions { lines: self.lines(false), ..SegmentOptions::default() };
+        let limit = self.args.read.max_sentence_bytes.unwrap_or_default();
+        table.for_each_row(|text, file, number| {
+            let reader = DocumentReader { file, segmenter, cut: &cut, limit };
+            reader.send_cell(text, number, pending)
+        })?;
+        pending.with(Pending::send)
+    }
+
+    /// What cuts raw text.
+    fn segmenter(&self, file: &str) -> Result<Arc<Segmenter>> {
+        self.pipeline.segmenter()?.ok_or_else(|| {
+            let message = "this is raw text, and the model has no segmenter: give it tokens (--from tokens, one \
+                           sentence a line) or use a model with one";
+            Error::new(Code::BadModel, message).in_file(file)
+        })
+    }
+
+    /// What the ends of lines mean.
+    fn lines(&self, is_typed: bool) -> Lines {
+        match self.args.lines {
+            None if is_typed => Lines::EndSentences,
+            None | Some(LinesArg::Free) => Lines::Free,
+            Some(LinesArg::EndSentences) => Lines::EndSentences,
+            Some(LinesArg::AreSentences) => Lines::AreSentences,
+        }
+    }
+
     /// Raw text, or documents with some in them.
     fn read_text(
         &mut self,
@@ -242,18 +274,8 @@ impl Input<'_> {
         options: &ReadOptions,
         pending: &SharedPending<'_>,
     ) -> Result<()> {
-        let Some(segmenter) = &self.pipeline.segmenter()? else {
-            let message = "this is raw text, and the model has no segmenter: give it tokens (--from tokens, one \
-                           sentence a line) or use a model with one";
-            return Err(Error::new(Code::BadModel, message).in_file(&options.file));
-        };
-        let is_typed = is_dash(path) && io::stdin().is_terminal();
-        let lines = match self.args.lines {
-            None if is_typed => Lines::EndSentences,
-            None | Some(LinesArg::Free) => Lines::Free,
-            Some(LinesArg::EndSentences) => Lines::EndSentences,
-            Some(LinesArg::AreSentences) => Lines::AreSentences,
-        };
+        let segmenter = &self.segmenter(&options.file)?;
+        let lines = self.lines(is_dash(path) && io::stdin().is_terminal());
         let cut = SegmentOptions { lines, ..SegmentOptions::default() };
         if let Some(layout) = &mut self.layout {
             let reader = DocumentReader { file: &options.file, segmenter, cut: &cut, limit: options.limit };

@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use treewright::model::Parser;
 use treewright::pipeline::{Analyser, PartKind, Pipeline};
@@ -11,10 +12,13 @@ use treewright::{Error, Result, draw};
 
 use super::ParseArgs;
 use super::documents::{self, Document};
+use super::parquet::{Cell, Table, TableWriter};
 use crate::io::{Output, usage};
 
 /// The trees of a batch.
 pub(super) enum Trees {
+    /// For the rows of a table.
+    Cells(Vec<Cell>),
     Entries(Vec<Vec<Entry>>),
     /// Written already, by the thread that parsed them.
     Text {
@@ -26,6 +30,21 @@ pub(super) enum Trees {
 }
 
 impl Trees {
+    /// For the rows of a table.
+    pub(super) fn cells(
+        mut entries: &[Vec<Entry>],
+        documents: &[(Document, usize)],
+        format: Option<Format>,
+    ) -> Self {
+        let format = format.expect("tables have a format for trees");
+        let cell = |(document, n_sentences): &(Document, usize)| {
+            let (sentences, others) = entries.split_at(*n_sentences);
+            entries = others;
+            Cell::of(document, sentences, format)
+        };
+        Trees::Cells(documents.iter().map(cell).collect())
+    }
+
     /// Written at once, if a format is given.
     pub(super) fn of(
         entries: Vec<Vec<Entry>>,
@@ -54,7 +73,7 @@ pub(super) fn check(args: &ParseArgs, pipeline: &Pipeline, analyser: &Analyser) 
     let ending = Path::new(&*path).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let is_picture =
         ["svg", "png", "pdf", "html", "tex"].iter().any(|picture| ending.eq_ignore_ascii_case(picture));
-    if args.to.is_none() && is_picture {
+    if args.tree_format().is_none() && is_picture {
         let message = format!(
             "parse writes trees as text, and {path:?} would be a picture: parse to a treebank, then draw that with \
              `treewright draw TREEBANK -o {path}`"
@@ -74,7 +93,7 @@ pub(super) fn check(args: &ParseArgs, pipeline: &Pipeline, analyser: &Analyser) 
         return Err(usage(format!("{message}: use --to {suggested} or --to json")));
     }
     match format {
-        Format::Text | Format::Tokens if args.to.is_none() => Err(usage(format!(
+        Format::Text | Format::Tokens if args.tree_format().is_none() => Err(usage(format!(
             "by its name, {path:?} is a file of words alone ({format}), and the trees would be lost: add --to \
              {suggested} for trees, or --to {format} for words"
         ))),
@@ -95,7 +114,7 @@ fn given_format(args: &ParseArgs) -> Option<Format> {
     // What documents are written to does not say how their trees are.
     let is_of_documents = args.jsonl_field.is_some() || args.text_column.is_some();
     let by_name = || Format::from_path(&args.output.as_deref()?.to_string_lossy());
-    args.to.or_else(|| if is_of_documents { None } else { by_name() })
+    args.tree_format().or_else(|| if is_of_documents { None } else { by_name() })
 }
 
 /// Are the trees drawn on the terminal?
@@ -127,6 +146,8 @@ fn kind_of(format: Format) -> Option<TreeKind> {
 
 /// Where trees go.
 pub(super) enum Sink<'a> {
+    /// A table that gets more columns.
+    Table(TableWriter),
     /// A file that is a sequence of trees, or of documents with trees.
     Sequence {
         output: &'a mut Output,
@@ -149,10 +170,10 @@ impl<'a> Sink<'a> {
         let format = given_format(args).unwrap_or_else(|| default_format(analyser.parser.as_ref()));
         // What the output file is called says how documents are written, not their trees.
         if args.jsonl_field.is_some() {
-            return Ok(Sink::Sequence { output, format: args.to.unwrap_or(Format::Json), n_entries: 0 });
+            return Ok(Sink::Sequence { output, format: args.tree_format().unwrap_or(Format::Json), n_entries: 0 });
         }
         if args.text_column.is_some() {
-            let format = args.to.unwrap_or_else(|| match default_format(analyser.parser.as_ref()) {
+            let format = args.tree_format().unwrap_or_else(|| match default_format(analyser.parser.as_ref()) {
                 Format::Conllu => Format::Json,
                 format => format,
             });
@@ -177,9 +198,16 @@ impl<'a> Sink<'a> {
         Ok(Sink::Treebank { writer: treebank::writer(format, output, &options)?, is_json })
     }
 
+    /// A table, written by a thread of its own.
+    pub(super) fn table(args: &ParseArgs, analyser: &Analyser, table: Arc<Table>, output: Output) -> Self {
+        let format = args.tree_format().unwrap_or_else(|| default_format(analyser.parser.as_ref()));
+        Sink::Table(TableWriter::start(table, output, format))
+    }
+
     /// Is there a place for the score of each tree?
     pub(super) fn has_scores(&self) -> bool {
         match self {
+            Sink::Table(writer) => writer.format() == Format::Json,
             Sink::Sequence { format, .. } => *format == Format::Json,
             Sink::Treebank { is_json, .. } => *is_json,
             Sink::Drawing { .. } => false,
@@ -189,6 +217,7 @@ impl<'a> Sink<'a> {
     /// What the workers are to write trees as, if they are.
     pub(super) fn format_for_workers(&self) -> Option<Format> {
         match self {
+            Sink::Table(writer) => Some(writer.format()),
             Sink::Sequence { format, .. } => Some(*format),
             Sink::Treebank { .. } | Sink::Drawing { .. } => None,
         }
@@ -196,6 +225,7 @@ impl<'a> Sink<'a> {
 
     pub(super) fn write(&mut self, trees: Trees) -> Result<()> {
         match (self, trees) {
+            (Sink::Table(writer), Trees::Cells(cells)) => writer.write(cells),
             (Sink::Sequence { output, n_entries, .. }, Trees::Text { text, n_entries: more, error }) => {
                 output.write_all(&text)?;
                 if let Some(error) = error {
@@ -227,6 +257,7 @@ impl<'a> Sink<'a> {
     pub(super) fn flush(&mut self) -> Result<()> {
         match self {
             Sink::Treebank { writer, .. } => writer.flush(),
+            Sink::Table(_) => Ok(()),
             Sink::Sequence { output, .. } | Sink::Drawing { output, .. } => Ok(output.flush()?),
         }
     }
@@ -234,6 +265,7 @@ impl<'a> Sink<'a> {
     pub(super) fn finish(&mut self) -> Result<()> {
         match self {
             Sink::Treebank { writer, .. } => writer.finish(),
+            Sink::Table(writer) => writer.finish(),
             Sink::Sequence { .. } | Sink::Drawing { .. } => Ok(()),
         }
     }
