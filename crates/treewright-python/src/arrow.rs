@@ -1,6 +1,7 @@
 //! Record batches of Arrow: a column of texts in, a column of parses and a column of errors added.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
@@ -12,9 +13,10 @@ use treewright::segment::SegmentOptions;
 use treewright::treebank::{self, Format};
 
 use crate::error::wrong;
+use crate::interrupt::{Stop, Watch};
 use crate::model::Shared;
 use crate::pipe::{Input, default_jobs};
-use crate::values::{format_for, format_named};
+use crate::values::format_named;
 
 /// Which column is read and what is written.
 pub struct Columns<'a> {
@@ -48,7 +50,8 @@ pub fn parse<'py>(
     let texts = texts(column).ok_or_else(|| {
         wrong(format!("the column {text_column:?} is of type {}, expected strings", column.data_type()))
     })?;
-    let rows = py.detach(|| parse_rows(shared, &texts, format, jobs.unwrap_or_else(default_jobs).max(1)));
+    let format = format.unwrap_or_else(|| shared.default_format());
+    let rows = py.detach(|| parse_rows(shared, &texts, format, jobs.unwrap_or_else(default_jobs).max(1)))?;
     let (mut parses, mut errors) = (StringBuilder::new(), StringBuilder::new());
     for row in rows {
         let (parse, error) = match row {
@@ -81,25 +84,35 @@ fn texts(column: &ArrayRef) -> Option<Vec<Option<&str>>> {
     })
 }
 
-/// Parses the rows, a run of them on each thread.
-fn parse_rows(shared: &Shared, texts: &[Option<&str>], format: Option<Format>, jobs: usize) -> Vec<Row> {
-    let parse_run = |texts: &[Option<&str>]| -> Vec<Row> {
+/// Parses the rows, a run of them on each thread; this one is the first, and asks for Ctrl-C.
+fn parse_rows(shared: &Shared, texts: &[Option<&str>], format: Format, jobs: usize) -> PyResult<Vec<Row>> {
+    let parse_run = |texts: &[Option<&str>], is_over: &mut dyn FnMut() -> bool| -> Vec<Row> {
         let mut worker = shared.worker();
         let mut parse = |text: &str| {
             let input = Input::Text(text.to_owned());
-            let document = shared.parse(&mut worker, input, &SegmentOptions::default())?;
-            treebank::to_string(&*document.entries, format.unwrap_or_else(|| format_for(&document.entries)))
+            let document = shared.parse(&mut worker, input, &SegmentOptions::default(), &mut *is_over)?;
+            treebank::to_string(&*document.entries, format)
         };
         let rows = texts.iter().map(|text| text.map(&mut parse)).collect();
         shared.give_back(worker);
         rows
     };
-    if jobs == 1 {
-        return parse_run(texts);
-    }
-    std::thread::scope(|scope| {
-        let runs = texts.chunks(texts.len().div_ceil(jobs).max(1));
-        let threads: Vec<_> = runs.map(|run| scope.spawn(move || parse_run(run))).collect();
-        threads.into_iter().flat_map(|thread| thread.join().expect("parsing does not panic")).collect()
-    })
+    let stop = Stop::default();
+    let mut watch = Watch::new(&stop);
+    let mut runs = texts.chunks(texts.len().div_ceil(jobs).max(1));
+    let first = runs.next().unwrap_or_default();
+    let rows = std::thread::scope(|scope| {
+        let (stop, parse_run) = (&stop, &parse_run);
+        let threads: Vec<_> =
+            runs.map(|run| scope.spawn(move || parse_run(run, &mut || stop.is_raised()))).collect();
+        let mut rows = parse_run(first, &mut || watch.ask());
+        // The others may take longer.
+        while threads.iter().any(|thread| !thread.is_finished()) && !watch.ask() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        rows.extend(threads.into_iter().flat_map(|thread| thread.join().expect("parsing does not panic")));
+        rows
+    });
+    watch.finish()?;
+    Ok(rows)
 }

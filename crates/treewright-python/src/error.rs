@@ -3,7 +3,7 @@
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use treewright::Error;
+use treewright::{Code, Error};
 
 create_exception!(
     treewright,
@@ -31,5 +31,5 @@ pub fn exception(error: Error) -> PyErr {
 
 /// An exception for a value that cannot be right.
 pub fn wrong(message: impl Into<String>) -> PyErr {
-    PyValueError::new_err(message.into())
+    exception(Error::new(Code::Usage, message))
 }

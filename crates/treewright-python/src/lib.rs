@@ -3,6 +3,7 @@
 
 mod arrow;
 mod error;
+mod interrupt;
 mod model;
 mod pipe;
 mod tools;
@@ -18,7 +19,7 @@ mod _native {
     #[pymodule_export]
     use crate::pipe::Pipe;
     #[pymodule_export]
-    use crate::tools::{convert, derive, evaluate, oracle, read, train};
+    use crate::tools::{convert, derive, evaluate, from_string, oracle, read, train};
     #[pymodule_export]
     use crate::values::{Document, Sentence, Token, Tree};
 }

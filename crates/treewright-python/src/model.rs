@@ -8,8 +8,10 @@ use pyo3::types::PyDict;
 use treewright::pipeline::{Analyser, AnalyserWorker, Pipeline, Tagging};
 use treewright::segment::{Lines, SegmentOptions, Segmenter};
 use treewright::tree::{Entry, TreeKind};
+use treewright::treebank::Format;
 
 use crate::error::{exception, wrong};
+use crate::interrupt::{Stop, Watch};
 use crate::pipe::{Input, Pipe};
 use crate::values::Document;
 
@@ -76,12 +78,13 @@ impl Shared {
         self.free.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
     }
 
-    /// Parses one input.
+    /// Parses one input; only its first sentences if `is_over` says so between two of them.
     pub fn parse(
         &self,
         worker: &mut AnalyserWorker,
         input: Input,
         options: &SegmentOptions,
+        mut is_over: impl FnMut() -> bool,
     ) -> treewright::Result<Document> {
         let (sentences, text) = match input {
             Input::Text(text) => {
@@ -94,16 +97,27 @@ impl Shared {
             let tree = worker.analyse(&mut sentence)?;
             Ok(Entry { sentence, tree })
         };
-        let entries = sentences.into_iter().map(parse).collect::<treewright::Result<_>>()?;
+        let sentences = sentences.into_iter().take_while(|_| !is_over());
+        let entries = sentences.map(parse).collect::<treewright::Result<_>>()?;
         Ok(Document::new(entries, text))
     }
 
     /// Parses one input with a worker that is free.
-    pub fn parse_one(&self, input: Input, options: &SegmentOptions) -> treewright::Result<Document> {
-        let mut worker = self.worker();
-        let document = self.parse(&mut worker, input, options);
-        self.give_back(worker);
-        document
+    pub fn parse_one(&self, py: Python<'_>, input: Input, options: &SegmentOptions) -> PyResult<Document> {
+        py.detach(|| {
+            let stop = Stop::default();
+            let mut watch = Watch::new(&stop);
+            let mut worker = self.worker();
+            let document = self.parse(&mut worker, input, options, || watch.ask());
+            self.give_back(worker);
+            watch.finish()?;
+            document.map_err(exception)
+        })
+    }
+
+    /// What trees are written as, unless another format is named.
+    pub fn default_format(&self) -> Format {
+        self.analyser.parser.as_ref().map_or(Format::Conllu, |parser| parser.info().system.info().format())
     }
 
     /// Refuses texts if there is no segmenter.
@@ -130,7 +144,7 @@ impl Model {
     fn __call__(&self, py: Python<'_>, text: String, lines: &str) -> PyResult<Document> {
         self.shared.check_text()?;
         let options = SegmentOptions { lines: lines_named(lines)?, ..SegmentOptions::default() };
-        py.detach(|| self.shared.parse_one(Input::Text(text), &options)).map_err(exception)
+        self.shared.parse_one(py, Input::Text(text), &options)
     }
 
     /// Tags and parses the words of one sentence; with tags, they are kept.
@@ -142,8 +156,7 @@ impl Model {
         tags: Option<Vec<String>>,
     ) -> PyResult<Document> {
         let input = Input::of_words(words, tags)?;
-        let options = SegmentOptions::default();
-        py.detach(|| self.shared.parse_one(input, &options)).map_err(exception)
+        self.shared.parse_one(py, input, &SegmentOptions::default())
     }
 
     /// Parses texts, or lists of words, from an iterable one after the other.

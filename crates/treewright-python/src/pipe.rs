@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -12,6 +11,7 @@ use treewright::segment::SegmentOptions;
 use treewright::{Sentence, Token};
 
 use crate::error::{exception, wrong};
+use crate::interrupt::PATIENCE;
 use crate::model::Shared;
 use crate::values::Document;
 
@@ -52,9 +52,6 @@ pub fn default_jobs() -> usize {
 
 /// Batches under way for each thread, so that none waits while Python looks at the last documents.
 const UNDER_WAY: usize = 2;
-
-/// How often a call that waits looks whether somebody pressed Ctrl-C.
-const PATIENCE: Duration = Duration::from_millis(50);
 
 type Parsed = treewright::Result<Vec<Document>>;
 
@@ -105,7 +102,7 @@ impl Pipe {
                 loop {
                     let next = todo.lock().expect("nobody panics while waiting").recv();
                     let Ok((number, inputs)) = next else { break };
-                    let parse = |input| shared.parse(&mut worker, input, &options);
+                    let parse = |input| shared.parse(&mut worker, input, &options, || false);
                     if done.send((number, inputs.into_iter().map(parse).collect())).is_err() {
                         break;
                     }

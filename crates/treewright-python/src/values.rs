@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString};
+use pyo3::types::{PyIterator, PyList, PyString};
 use treewright::draw::{self, Layout, Options, TerminalOptions};
 use treewright::ids::{NodeId, TokenIdx};
 use treewright::tree::{Child, Entry, TreeBuilder};
@@ -80,6 +80,10 @@ impl Document {
         self.entries.len()
     }
 
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        PyList::new(py, self.sentences())?.try_iter()
+    }
+
     fn __getitem__(&self, index: isize) -> PyResult<Sentence> {
         Ok(self.sentence(place_of(index, self.entries.len())?))
     }
@@ -145,6 +149,10 @@ impl Sentence {
 
     fn __len__(&self) -> usize {
         self.entry().sentence.len()
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        PyList::new(py, self.tokens())?.try_iter()
     }
 
     fn __getitem__(&self, index: isize) -> PyResult<Token> {
@@ -328,6 +336,16 @@ impl Tree {
         }
     }
 
+    fn child<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyAny>> {
+        if let Place::Word(token) = self.at {
+            place_of(index, 1)?;
+            return Ok(PyString::new(py, &self.entry().sentence.token(token).form).into_any());
+        }
+        let children = self.children()?;
+        let at = children[place_of(index, children.len())?];
+        Ok(self.part(at).into_pyobject(py)?.into_any())
+    }
+
     /// The sentence and tree of this part alone.
     fn own_entry(&self) -> PyResult<Entry> {
         let entry = self.entry();
@@ -434,18 +452,34 @@ impl Tree {
         }
     }
 
-    fn __getitem__<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyAny>> {
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
         if let Place::Word(token) = self.at {
-            place_of(index, 1)?;
-            return Ok(PyString::new(py, &self.entry().sentence.token(token).form).into_any());
+            return PyList::new(py, [&*self.entry().sentence.token(token).form])?.try_iter();
         }
-        let children = self.children()?;
-        let at = children[place_of(index, children.len())?];
-        Ok(self.part(at).into_pyobject(py)?.into_any())
+        PyList::new(py, self.children()?.into_iter().map(|at| self.part(at)))?.try_iter()
     }
 
-    /// This constituent and all below it, each before those below it.
-    fn subtrees<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+    /// A child, or with several numbers the part they lead to, as in NLTK.
+    fn __getitem__<'py>(&self, py: Python<'py>, index: Index) -> PyResult<Bound<'py, PyAny>> {
+        match index {
+            Index::One(index) => self.child(py, index),
+            Index::Path(path) => {
+                let mut part = self.part(self.at).into_pyobject(py)?.into_any();
+                for index in path {
+                    part = part.get_item(index)?;
+                }
+                Ok(part)
+            }
+        }
+    }
+
+    /// This constituent and all below it, each before those below it; with `filter`, those for which it is true.
+    #[pyo3(signature = (filter=None))]
+    fn subtrees<'py>(
+        &self,
+        py: Python<'py>,
+        filter: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyList>> {
         self.children()?;
         let list = PyList::empty(py);
         let mut open = vec![self.at];
@@ -454,7 +488,10 @@ impl Tree {
             let mut below = part.children()?;
             below.reverse();
             open.extend(below);
-            list.append(part.into_pyobject(py)?)?;
+            let part = part.into_pyobject(py)?;
+            if filter.map_or(Ok(true), |filter| filter.call1((&part,))?.is_truthy())? {
+                list.append(part)?;
+            }
         }
         Ok(list)
     }
@@ -524,6 +561,13 @@ impl Tree {
             _ => Ok(format!("<treewright.Tree: {}>", self.__str__()?)),
         }
     }
+}
+
+/// What stands in the brackets after a tree.
+#[derive(FromPyObject)]
+enum Index {
+    One(isize),
+    Path(Vec<isize>),
 }
 
 /// An index as Python counts: from the end if it is negative.

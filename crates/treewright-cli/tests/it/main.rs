@@ -10,6 +10,8 @@ mod input;
 mod lemmas;
 mod models;
 mod neural;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod parse;
 mod parse_output;
 mod parse_tags;
