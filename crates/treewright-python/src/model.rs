@@ -60,6 +60,9 @@ pub struct Model {
     pub shared: Arc<Shared>,
 }
 
+/// Bytes of a text that is cut at once.
+const LONG_TEXT: usize = 1 << 18;
+
 /// What parses for a model.
 pub struct Shared {
     analyser: Analyser,
@@ -86,19 +89,30 @@ impl Shared {
         options: &SegmentOptions,
         mut is_over: impl FnMut() -> bool,
     ) -> treewright::Result<Document> {
-        let (sentences, text) = match input {
-            Input::Text(text) => {
-                let segmenter = self.segmenter.as_ref().expect("checked before");
-                (segmenter.segment(&text, options).sentences, Some(text))
-            }
-            Input::Tokens(sentence) => (vec![sentence], None),
-        };
-        let parse = |mut sentence| {
+        let mut entries = Vec::new();
+        let mut parse = |mut sentence| {
             let tree = worker.analyse(&mut sentence)?;
-            Ok(Entry { sentence, tree })
+            entries.push(Entry { sentence, tree });
+            Ok(())
         };
-        let sentences = sentences.into_iter().take_while(|_| !is_over());
-        let entries = sentences.map(parse).collect::<treewright::Result<_>>()?;
+        let segmenter = || self.segmenter.as_ref().expect("checked before");
+        let text = match input {
+            // A long text is cut as it is parsed, so that nobody waits for the whole of it.
+            Input::Text(text) if text.len() > LONG_TEXT => {
+                let mut sentences = segmenter().read(text.as_bytes(), options).take_while(|_| !is_over());
+                sentences.try_for_each(|sentence| parse(sentence?))?;
+                Some(text)
+            }
+            Input::Text(text) => {
+                let mut sentences = segmenter().segment(&text, options).sentences.into_iter();
+                sentences.by_ref().take_while(|_| !is_over()).try_for_each(parse)?;
+                Some(text)
+            }
+            Input::Tokens(sentence) => {
+                parse(sentence)?;
+                None
+            }
+        };
         Ok(Document::new(entries, text))
     }
 

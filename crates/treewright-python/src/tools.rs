@@ -47,8 +47,7 @@ pub fn read(py: Python<'_>, path: PathBuf, format: Option<&str>) -> PyResult<Doc
 #[pyfunction]
 #[pyo3(signature = (text, format=None))]
 pub fn from_string(py: Python<'_>, text: &str, format: Option<&str>) -> PyResult<Document> {
-    let options =
-        ReadOptions { format: format.map(format_named).transpose()?, ..ReadOptions::default() };
+    let options = ReadOptions { format: format.map(format_named).transpose()?, ..ReadOptions::default() };
     let read = || treebank::open(text.as_bytes(), &options)?.reader.collect::<Result<Vec<_>>>();
     Ok(Document::new(py.detach(read).map_err(exception)?, None))
 }

@@ -436,11 +436,18 @@ impl Tree {
         Ok(self.dependencies()?.arcs.iter().map(|arc| &*arc.label).collect())
     }
 
-    /// Does an arc or constituent cross another?
+    /// Does an arc cross another, or has this constituent, or one below it, a gap?
     fn is_discontinuous(&self) -> bool {
         match &self.entry().tree {
             Some(treewright::Tree::Dependency(tree)) => !tree.is_projective(),
-            _ => self.tokens().windows(2).any(|pair| pair[1].index() != pair[0].index() + 1),
+            _ => {
+                let has_gap = self.tokens().windows(2).any(|pair| pair[1].index() != pair[0].index() + 1);
+                let has_part_with_gap = || match self.own_entry().map(|entry| entry.tree) {
+                    Ok(Some(treewright::Tree::Constituent(tree))) => tree.is_discontinuous(),
+                    _ => false,
+                };
+                has_gap || has_part_with_gap()
+            }
         }
     }
 

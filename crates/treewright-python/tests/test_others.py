@@ -20,6 +20,27 @@ def test_nltk_trees_there_and_back(constituents, nlp):
     assert treewright.from_nltk(graph).relations() == tree.relations()
 
 
+def test_nltk_trees_with_brackets_and_spaces_in_words():
+    nltk = pytest.importorskip("nltk")
+    tree = nltk.Tree("S", [nltk.Tree("NP", [nltk.Tree("-LRB-", ["("]), nltk.Tree("NN", ["a/b"])]), nltk.Tree(".", ["."])])
+    ours = treewright.from_nltk(tree)
+    assert ours.leaves() == ["(", "a/b", "."] and ours[0].label() == "NP"
+    assert treewright.to_nltk(ours) == tree
+    with pytest.raises(ValueError, match="no tag above"):
+        treewright.from_nltk(nltk.Tree("S", ["a", "b"]))
+    crossing = treewright.from_string("(S (A (T 0=a) (T 2=c)) (T 1=b))", "discbracket")[0].tree
+    with pytest.raises(ValueError, match="discontinuous"):
+        treewright.to_nltk(crossing)
+
+
+def test_nltk_graphs_keep_lemmas_and_tags(nlp):
+    pytest.importorskip("nltk")
+    graph = treewright.to_nltk(nlp(TEXT)[0].tree)
+    assert (graph.nodes[3]["lemma"], graph.nodes[3]["ctag"], graph.nodes[3]["tag"]) == ("see", "VERB", "VBD")
+    back = treewright.from_nltk(graph)
+    assert back.pos() == nlp(TEXT)[0].tree.pos() and "\tsee\tVERB\tVBD\t" in str(back)
+
+
 def test_a_deep_tree_becomes_an_nltk_tree(tmp_path):
     pytest.importorskip("nltk")
     file = tmp_path / "deep.mrg"
@@ -31,18 +52,37 @@ def test_a_deep_tree_becomes_an_nltk_tree(tmp_path):
     assert depth == 3001
 
 
+def test_a_deep_nltk_tree_becomes_a_tree():
+    nltk = pytest.importorskip("nltk")
+    tree = nltk.Tree("T", ["word"])
+    for _ in range(3000):
+        tree = nltk.Tree("A", [tree])
+    assert treewright.from_nltk(tree).height() == 3002
+
+
 def test_pandas(nlp):
     pytest.importorskip("pandas")
     frame = treewright.to_pandas(nlp(TEXT))
     assert list(frame["form"])[:3] == ["The", "boy", "saw"] and list(frame["head"])[:3] == [2, 3, 0]
     assert frame["sentence"].max() == 2
+    back = treewright.from_pandas(frame)
+    assert treewright.to_pandas(back).equals(frame)
+    assert [sentence.tree.heads() for sentence in back] == [sentence.tree.heads() for sentence in nlp(TEXT)]
+    words = treewright.from_pandas(frame[["sentence", "form"]])
+    assert words[0].tree is None and [len(sentence) for sentence in words] == [6, 5]
 
 
 def test_spacy_documents_and_component(nlp):
     spacy = pytest.importorskip("spacy")
-    from treewright.spacy import to_spacy
+    from treewright.spacy import from_spacy, to_spacy
 
     doc = to_spacy(nlp(TEXT))
+    assert doc.text == TEXT and str(doc[1].morph) == "Number=Sing"
+    back = from_spacy(doc)
+    for ours, theirs in zip(nlp(TEXT), back, strict=True):
+        assert theirs.tree.heads() == ours.tree.heads() and theirs.tree.relations() == ours.tree.relations()
+        assert [token.lemma for token in theirs] == [token.lemma for token in ours]
+    assert TEXT[back[0][1].start : back[0][1].end] == "boy"
     assert [word.text for word in doc][:3] == ["The", "boy", "saw"]
     assert [word.head.i for word in doc][:3] == [1, 2, 2] and doc[2].dep_ == "ROOT"
     assert [sentence.text for sentence in doc.sents][0] == "The boy saw a dog."
@@ -50,7 +90,8 @@ def test_spacy_documents_and_component(nlp):
     pipeline.add_pipe("treewright")
     doc = pipeline("The boy saw a dog.  \n It barked.")
     assert len(list(doc.sents)) == 2 and doc[1].dep_ == "nsubj" and doc[1].pos_ == "NOUN"
-    assert doc[2].lemma_ == "see"
+    assert doc[2].lemma_ == "see" and str(doc[1].morph) == "Number=Sing"
+    assert [len(sentence) for sentence in from_spacy(doc)] == [6, 3]
     assert len(pipeline("")) == 0 and len(pipeline("  ")) == 1
 
 

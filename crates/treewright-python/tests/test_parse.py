@@ -37,6 +37,13 @@ def test_trees_have_the_interface_of_nltk(constituents):
     assert str(sentence[0]) == "(NP (DT The) (NN boy))"
     assert [part.label() for part in sentence[0].subtrees()] == ["NP", "DT", "NN"]
     assert sentence[0].height() == 3 and not tree.is_discontinuous()
+    crossing = treewright.from_string("(S (A (T 0=a) (T 2=c)) (T 1=b))", "discbracket")[0].tree
+    assert crossing.is_discontinuous() and crossing[0].is_discontinuous() and not crossing[1].is_discontinuous()
+    assert tree[0, 0, 1, 0] == "boy" and tree[0, 0] == sentence[0]
+    assert [part.label() for part in tree.subtrees(lambda part: part.label() in ("NP", "VP"))] == ["NP", "VP", "NP"]
+    assert [child.label() for child in iter(sentence)] == ["NP", "VP", "."]
+    with pytest.raises(IndexError):
+        tree[0, 7]
     with pytest.raises(TypeError, match="no heads"):
         tree.heads()
 
@@ -139,19 +146,66 @@ def test_loading_is_fast():
     assert min(times) < 0.3
 
 
-def test_ctrl_c_ends_a_long_call(data):
+def test_treebanks_as_strings(nlp):
+    doc = nlp(TEXT)
+    for format in ("conllu", "json"):
+        assert str(treewright.from_string(doc.to_string(format), format)) == str(doc)
+    assert treewright.from_string("(S (NN Dogs) (VBP bark))")[0].tree.leaves() == ["Dogs", "bark"]
+    with pytest.raises(treewright.TreewrightError) as error:
+        treewright.from_string("(S (NN Dogs)", "ptb")
+    assert error.value.code.startswith("TW2")
+
+
+def test_long_texts_are_cut_like_short_ones(nlp):
+    # From a quarter of a megabyte on, text is cut as it is parsed; few words keep this quick.
+    long, short = (nlp("He’s here.\n\n" + "x" * 200 + " " + filler) for filler in (" \n" * 140_000 + "It ran.", "\n It ran."))
+    assert len(long.text.encode()) > 1 << 18
+    for a, b in zip(long, short, strict=True):
+        assert [token.form for token in a] == [token.form for token in b] and a.tree == b.tree
+    assert all(doc.text[token.start : token.end] in ("He’s", token.form) for doc in (long, short) for s in doc for token in s)
+
+
+def test_every_error_has_a_code(nlp):
+    for wrong in (
+        lambda: nlp("Text.", lines="nonsense"),
+        lambda: treewright.load(kind="nonsense"),
+        lambda: nlp.parse_tokens([""]),
+        lambda: nlp(TEXT).to_string("nonsense"),
+    ):
+        with pytest.raises(treewright.TreewrightError) as error:
+            wrong()
+        assert error.value.code == "TW009" and error.value.file is None
+
+
+LONG_CALLS = {
+    "train": "treewright.train(FILE, epochs=10_000, without=['segmenter', 'tagger', 'lemmatiser'])",
+    "text": "nlp('The boy saw a dog. ' * 200_000)",
+    "pipe": "list(nlp.pipe(itertools.repeat('The boy saw a dog. ' * 50)))",
+    "arrow": "nlp.parse_arrow(pyarrow.record_batch({'text': ['The boy saw a dog. ' * 20] * 20_000}))",
+    "arrow, one job": "nlp.parse_arrow(pyarrow.record_batch({'text': ['The boy saw a dog. ' * 20] * 20_000}), jobs=1)",
+}
+
+
+@pytest.mark.parametrize("call", LONG_CALLS)
+def test_ctrl_c_ends_a_long_call(data, call):
+    if "arrow" in call:
+        pytest.importorskip("pyarrow")
     code = """
-import treewright, _thread, signal, threading
+import itertools, treewright, _thread, signal, threading
+IMPORT
+nlp = treewright.load()
+nlp("Once.")
 # A script in the background starts programs that ignore it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 threading.Timer(0.5, _thread.interrupt_main).start()
 try:
-    treewright.train(FILE, epochs=10_000, without=["segmenter", "tagger", "lemmatiser"])
+    CALL
 except KeyboardInterrupt:
     print("interrupted")
 """
     file = repr(str(data / "ud_english_ewt.conllu"))
+    code = code.replace("IMPORT", "import pyarrow" * ("arrow" in call)).replace("CALL", LONG_CALLS[call].replace("FILE", file))
     started = time.perf_counter()
-    out = subprocess.run([sys.executable, "-c", code.replace("FILE", file)], capture_output=True, timeout=100, text=True)
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=100, text=True)
     assert out.stdout == "interrupted\n" and out.stderr == "", out.stderr
     assert time.perf_counter() - started < 60

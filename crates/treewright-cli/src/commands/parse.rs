@@ -396,16 +396,18 @@ impl ParseArgs {
         let is_wanted = match self.read.from {
             Some(FileFormat::Parquet) => true,
             Some(FileFormat::Treebank(format)) if self.text_column.is_some() => {
-                return Err(usage(format!("--text-column is for tables, not for {format}: leave --from out")));
+                return Err(usage(format!(
+                    "--text-column is for tables, not for {format}: leave --from out"
+                )));
             }
             Some(_) => false,
             None => self.text_column.is_some() && self.files.iter().any(is_parquet),
         };
         if !is_wanted {
             return match self.to {
-                Some(FileFormat::Parquet) => {
-                    Err(usage("--to parquet is for input in Parquet, which gets more columns: add --from parquet"))
-                }
+                Some(FileFormat::Parquet) => Err(usage(
+                    "--to parquet is for input in Parquet, which gets more columns: add --from parquet",
+                )),
                 _ => Ok(None),
             };
         }

@@ -66,9 +66,11 @@ fn columns_are_copied_and_two_are_added() {
     let document = "{\"text\": \"He ran. She saw the dogs.\"}\n";
     let flags = ["parse", "--quiet", "--model", dependencies(), "--jsonl-field", "text", "--to", "conllu"];
     let expected: serde_json::Value = serde_json::from_str(&stdout(&flags, document)).expect("JSON");
-    let expected: String = expected["trees"].as_array().expect("trees").iter().filter_map(|t| t.as_str()).collect();
+    let expected: String =
+        expected["trees"].as_array().expect("trees").iter().filter_map(|t| t.as_str()).collect();
     assert_eq!(trees[0].as_deref(), Some(&expected[..]));
-    let kinds: Vec<_> = trees.iter().zip(&errors).map(|(tree, error)| (tree.is_some(), error.is_some())).collect();
+    let kinds: Vec<_> =
+        trees.iter().zip(&errors).map(|(tree, error)| (tree.is_some(), error.is_some())).collect();
     let (parsed, nothing) = ((true, false), (false, false));
     assert_eq!(kinds, [parsed, nothing, parsed, parsed, (false, true), parsed, parsed, parsed, parsed]);
     assert_eq!(trees[2].as_deref(), Some(""));
@@ -115,7 +117,11 @@ fn what_is_no_table_of_texts() {
         assert!(message.contains(expected), "{flags:?}: {message}");
         assert!(!message.contains("panicked"), "{message}");
     };
-    check(1, &["--text-column", "words", &rows], "there is no column \"words\"; the columns are id, kind, text");
+    check(
+        1,
+        &["--text-column", "words", &rows],
+        "there is no column \"words\"; the columns are id, kind, text",
+    );
     check(1, &["--text-column", "id", &rows], "is of type INT64; expected texts [TW303]");
     check(1, &["--text-column", "tags.list.element", &rows], "list of BYTE_ARRAY");
     check(1, &["--text-column", "nested", &rows], "has others inside it");
@@ -137,7 +143,8 @@ fn what_is_no_table_of_texts() {
 #[test]
 fn damaged_files() {
     let folder = folder("parquet-damaged");
-    let (damaged, out) = (folder.join("damaged.parquet").display().to_string(), folder.join("out").display().to_string());
+    let (damaged, out) =
+        (folder.join("damaged.parquet").display().to_string(), folder.join("out").display().to_string());
     let whole = std::fs::read(rows()).expect("the sample");
     for at in (0..whole.len()).step_by(whole.len() / 40) {
         let mut bytes = whole.clone();
@@ -145,6 +152,9 @@ fn damaged_files() {
         std::fs::write(&damaged, bytes).expect("a file");
         let output = run(&parse(&["--from", "parquet", &damaged, "-o", &out]), "");
         let message = String::from_utf8_lossy(&output.stderr);
-        assert!(matches!(output.status.code(), Some(0 | 1)) && !message.contains("panicked"), "{at}: {message}");
+        assert!(
+            matches!(output.status.code(), Some(0 | 1)) && !message.contains("panicked"),
+            "{at}: {message}"
+        );
     }
 }

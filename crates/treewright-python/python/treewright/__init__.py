@@ -17,15 +17,15 @@ import json
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 from . import _native
 from ._native import Document, Model, Sentence, Token, Tree, TreewrightError
 from ._native import convert as _convert
 from ._native import derive as _derive
 from ._native import evaluate as _evaluate
+from ._native import from_string, read
 from ._native import oracle as _oracle
-from ._native import read
 from ._native import train as _train
 
 __all__ = [
@@ -40,6 +40,8 @@ __all__ = [
     "draw",
     "evaluate",
     "from_nltk",
+    "from_pandas",
+    "from_string",
     "load",
     "oracle",
     "parse_arrow",
@@ -52,7 +54,7 @@ __all__ = [
 #: The name of the model in the package.
 EMBEDDED = "english"
 
-StrPath = "str | os.PathLike[str]"
+StrPath: TypeAlias = "str | os.PathLike[str]"
 
 
 def _folders() -> list[Path]:
@@ -136,7 +138,7 @@ def train(
     (segmenter, tagger, lemmatiser). `progress` is called with a dictionary now and then: stages, epochs, scores on the
     development set. What it raises ends the training, as Ctrl-C does.
     """
-    model = _train(os.fspath(train), dev and os.fspath(dev), recipe, list(without), epochs, seed, jobs, progress)
+    model = _train(os.fspath(train), None if dev is None else os.fspath(dev), recipe, list(without), epochs, seed, jobs, progress)
     if output is not None:
         model.save(os.fspath(output))
     return model
@@ -144,7 +146,7 @@ def train(
 
 def evaluate(gold: StrPath, predicted: StrPath, *, params: str = "collins") -> dict[str, Any]:
     """Scores the trees of one treebank file against those of another: the figures of `treewright eval --json`."""
-    return json.loads(_evaluate(os.fspath(gold), os.fspath(predicted), params))
+    return cast(dict[str, Any], json.loads(_evaluate(os.fspath(gold), os.fspath(predicted), params)))
 
 
 def oracle(
@@ -161,7 +163,7 @@ def oracle(
     >>> treewright.oracle("in-order", "(S (NP w0 w1) (VP w2))", "SH NT-S")["optimal"]  # doctest: +SKIP
     """
     prefix = actions.split() if isinstance(actions, str) else list(actions)
-    return json.loads(_oracle(system, gold, prefix, oracle, list(labels), single_root))
+    return cast(dict[str, Any], json.loads(_oracle(system, gold, prefix, oracle, list(labels), single_root)))
 
 
 def derive(path: StrPath, system: str, *, head_rules: str | None = None) -> list[list[str] | None]:
@@ -186,18 +188,19 @@ def draw(tree: Tree | Sentence, *, format: str = "svg", width: int = 100) -> str
 
 
 def to_nltk(tree: Tree) -> Any:
-    """The same tree for NLTK: an `nltk.Tree`, or an `nltk.parse.DependencyGraph`."""
+    """The same tree for NLTK: an `nltk.Tree`, or an `nltk.parse.DependencyGraph`.
+
+    An `nltk.Tree` has its words in the order of its leaves, so discontinuous trees are refused.
+    """
     import nltk
 
     if tree.kind == "dependencies":
         from nltk.parse import DependencyGraph
 
-        rows = zip(tree.pos(), tree.heads(), tree.relations(), strict=True)
-        text = "".join(
-            f"{i}\t{form}\t{form}\t{tag or '_'}\t{tag or '_'}\t_\t{head}\t{relation or '_'}\t_\t_\n"
-            for i, ((form, tag), head, relation) in enumerate(rows, 1)
-        )
-        return DependencyGraph(text, top_relation_label="root")
+        rows = tree.to_string("conllx").strip()
+        return DependencyGraph(rows, cell_separator="\t", top_relation_label="root")
+    if tree.is_discontinuous():
+        raise ValueError("an nltk.Tree cannot hold a discontinuous tree: see tree.to_string('discbracket')")
     # Trees may be deep, so there is no recursion: every part is met before those below it, then made after them.
     met: list[tuple[Tree, int]] = []
     open_parts = [(tree, -1)]
@@ -218,36 +221,78 @@ def to_nltk(tree: Tree) -> Any:
 
 def from_nltk(tree: Any) -> Tree:
     """An `nltk.Tree` with tags above its words, or a `DependencyGraph`, as a treewright tree."""
-    import tempfile
-
-    if hasattr(tree, "nodes"):
-        text = _graph_rows(tree)
-        ending = ".conllu"
-    else:
-        text = tree.pformat(margin=1 << 30)
-        ending = ".mrg"
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / f"tree{ending}"
-        file.write_text(text + "\n", encoding="utf-8")
-        found = read(str(file))[0].tree
+    entry = _of_graph(tree) if hasattr(tree, "nodes") else _of_tree(tree)
+    found = from_string(json.dumps(entry), "json")[0].tree
     assert found is not None
     return found
 
 
-def _graph_rows(graph: Any) -> str:
-    nodes = (graph.nodes[i] for i in sorted(graph.nodes) if graph.nodes[i]["word"] is not None)
-    row = "{address}\t{word}\t{lemma}\t{ctag}\t{tag}\t_\t{head}\t{rel}\t_\t_\n"
-    return "".join(row.format(**node) for node in nodes)
+def _of_tree(tree: Any) -> dict[str, Any]:
+    """The JSON of a constituent tree, made without recursion."""
+    tokens: list[dict[str, str]] = []
+    nodes: list[dict[str, Any]] = []
+    parents: list[dict[str, int]] = []
+    open_parts: list[tuple[Any, int | None]] = [(tree, None)]
+    while open_parts:
+        part, parent = open_parts.pop()
+        if isinstance(part, str):
+            raise ValueError(f"there is no tag above the word {part!r}")
+        if len(part) == 1 and isinstance(part[0], str) and parent is not None:
+            tokens.append({"form": part[0], "tag": part.label()})
+            parents.append({"parent": parent})
+        else:
+            nodes.append({"label": part.label(), "parent": parent})
+            open_parts.extend((child, len(nodes) - 1) for child in reversed(part))
+    return {"tokens": tokens, "constituents": {"nodes": nodes, "tokens": parents}}
+
+
+def _of_graph(graph: Any) -> dict[str, Any]:
+    """The JSON of a dependency graph."""
+    words = [graph.nodes[i] for i in sorted(graph.nodes) if graph.nodes[i]["word"] is not None]
+    names = {"form": "word", "lemma": "lemma", "tag": "ctag", "xpos": "tag", "feats": "feats"}
+    tokens = [{key: _known(word[name]) for key, name in names.items()} for word in words]
+    arcs = [{"head": word["head"], "relation": _known(word["rel"])} for word in words]
+    return {"tokens": tokens, "dependencies": arcs}
+
+
+def _known(value: Any) -> str:
+    """A value of a column; empty if it is missing."""
+    return "" if value is None or value != value or value == "_" else str(value)
+
+
+#: The columns of `to_pandas` after the number of the sentence.
+_COLUMNS = ["id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "start", "end"]
 
 
 def to_pandas(document: Document) -> Any:
     """The words of a document as a data frame, a row each."""
     import pandas
 
-    columns = ["sentence", "id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "start", "end"]
     rows = [
-        [number, *(getattr(token, column) for column in columns[1:])]
+        [number, *(getattr(token, column) for column in _COLUMNS)]
         for number, sentence in enumerate(document, 1)
         for token in sentence.tokens
     ]
-    return pandas.DataFrame(rows, columns=columns)
+    return pandas.DataFrame(rows, columns=["sentence", *_COLUMNS])
+
+
+def from_pandas(frame: Any) -> Document:
+    """The sentences of a data frame with the columns of `to_pandas`; only `sentence` and `form` are required."""
+    entries = []
+    for _, rows in frame.groupby("sentence", sort=False):
+        tokens, arcs = [], []
+        for row in rows.to_dict("records"):
+            names = {"form": "form", "lemma": "lemma", "tag": "upos", "xpos": "xpos", "feats": "feats"}
+            token = {key: _known(row.get(name)) for key, name in names.items()}
+            # A word may well be an underscore.
+            token["form"] = str(row["form"])
+            if _known(row.get("start")) and _known(row.get("end")):
+                token["misc"] = f"TokenRange={int(row['start'])}:{int(row['end'])}"
+            tokens.append(token)
+            if _known(row.get("head")):
+                arcs.append({"head": int(row["head"]), "relation": _known(row.get("deprel"))})
+        entry: dict[str, Any] = {"tokens": tokens}
+        if arcs:
+            entry["dependencies"] = arcs
+        entries.append(json.dumps(entry))
+    return from_string("\n".join(entries) + "\n", "json")

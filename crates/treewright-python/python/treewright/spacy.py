@@ -6,17 +6,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import treewright
 
 
 def to_spacy(document: treewright.Document, vocab: Any = None) -> Any:
-    """A `spacy.tokens.Doc` with the same words, tags, lemmas and heads."""
+    """A `spacy.tokens.Doc` with the same words, tags, features, lemmas and heads."""
     from spacy.tokens import Doc
     from spacy.vocab import Vocab
 
-    tokens, heads, relations = [], [], []
+    tokens: list[treewright.Token] = []
+    heads: list[int] = []
+    relations: list[str] = []
     for sentence in document:
         first = len(tokens)
         for token in sentence.tokens:
@@ -26,13 +29,60 @@ def to_spacy(document: treewright.Document, vocab: Any = None) -> Any:
     return Doc(
         vocab if vocab is not None else Vocab(),
         words=[token.form for token in tokens],
-        spaces=["SpaceAfter=No" not in token.misc for token in tokens],
+        spaces=_spaces(tokens, document.text),
         pos=[token.upos if _is_universal(token.upos) else "" for token in tokens],
         tags=[token.xpos or token.upos for token in tokens],
+        morphs=[token.feats for token in tokens],
         lemmas=[token.lemma for token in tokens],
         heads=heads,
         deps=relations,
     )
+
+
+def _spaces(tokens: list[treewright.Token], text: str | None) -> list[bool]:
+    """Is there a space after each word? None between the words of a contraction, if they are its parts."""
+    spaces = []
+    for at, token in enumerate(tokens):
+        following = tokens[at + 1] if at + 1 < len(tokens) else None
+        if text is None or token.end is None or following is None or following.start is None:
+            spaces.append(following is not None and "SpaceAfter=No" not in token.misc)
+        elif (token.start, token.end) == (following.start, following.end):
+            whole = text[token.start : token.end]
+            spaces.append(token.form + following.form not in whole)
+        else:
+            spaces.append(following.start > token.end)
+    return spaces
+
+
+def from_spacy(doc: Any) -> treewright.Document:
+    """The sentences of a parsed `spacy.tokens.Doc`; words of white space are left out.
+
+    Relations are taken as they are, except for spaCy's `ROOT`, which becomes `root`.
+    """
+    entries = []
+    for span in doc.sents:
+        words = [word for word in span if not word.is_space]
+        numbers = {word.i: number for number, word in enumerate(words, 1)}
+        tokens, arcs = [], []
+        for word in words:
+            misc = [] if word.whitespace_ else ["SpaceAfter=No"]
+            misc.append(f"TokenRange={word.idx}:{word.idx + len(word.text)}")
+            lemma = word.lemma_ if word.lemma_ != "_" else ""
+            token = {"form": word.text, "lemma": lemma, "tag": word.pos_, "xpos": word.tag_}
+            tokens.append({**token, "feats": str(word.morph), "misc": "|".join(misc)})
+            head = word.head
+            # White space is no word here; its own head is as near as it gets.
+            while head.is_space and head.head.i != head.i:
+                head = head.head
+            is_root = word.head.i == word.i or head.i not in numbers
+            relation = "root" if is_root else word.dep_
+            arcs.append({"head": 0 if is_root else numbers[head.i], "relation": relation})
+        if tokens:
+            entry: dict[str, Any] = {"tokens": tokens}
+            if doc.has_annotation("DEP"):
+                entry["dependencies"] = arcs
+            entries.append(json.dumps(entry))
+    return treewright.from_string("\n".join(entries) + "\n", "json")
 
 
 def _is_universal(tag: str) -> bool:
@@ -58,6 +108,7 @@ class Component:
                 word.pos_ = token.upos if _is_universal(token.upos) else ""
                 word.tag_ = token.xpos or token.upos
                 word.lemma_ = token.lemma
+                word.set_morph(token.feats)
                 word.head = words[token.head - 1] if token.head else word
                 word.dep_ = token.deprel if token.head else "ROOT"
             for word in span:

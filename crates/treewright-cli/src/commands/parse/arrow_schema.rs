@@ -16,7 +16,7 @@ pub(super) fn with_texts(schema: &str, names: &[String]) -> Option<String> {
     let message = from_base64(schema)?;
     // The first writers had no mark before the size.
     let start = if u32::from_le_bytes(message.get(..4)?.try_into().ok()?) == CONTINUATION { 8 } else { 4 };
-    let mut edited = edited(&message[start..], names)?;
+    let mut edited = edited(message.get(start..)?, names)?;
     edited.resize(edited.len().next_multiple_of(8), 0);
     let size = u32::try_from(edited.len()).ok()?;
     Some(to_base64(&[&CONTINUATION.to_le_bytes(), &size.to_le_bytes(), &edited[..]].concat()))
@@ -42,7 +42,8 @@ impl Old<'_> {
         let vtable = usize::try_from(i64::try_from(table).ok()? - i64::from(back)).ok()?;
         let size = u16::from_le_bytes(self.number(vtable)?);
         let entry = 4 + 2 * slot;
-        let offset = if entry < usize::from(size) { u16::from_le_bytes(self.number(vtable + entry)?) } else { 0 };
+        let offset =
+            if entry < usize::from(size) { u16::from_le_bytes(self.number(vtable + entry)?) } else { 0 };
         (offset > 0).then(|| table + usize::from(offset))
     }
 }
@@ -122,8 +123,7 @@ fn edited(message: &[u8], names: &[String]) -> Option<Vec<u8>> {
     let reference = |table, slot| old.field(table, slot).and_then(|at| old.target(at));
     let fields = reference(schema, 1)?;
     let n_fields = u32::from_le_bytes(old.number(fields)?) as usize;
-    let fields: Vec<usize> =
-        (0..n_fields).map(|i| old.target(fields + 4 + 4 * i)).collect::<Option<_>>()?;
+    let fields: Vec<usize> = (0..n_fields).map(|i| old.target(fields + 4 + 4 * i)).collect::<Option<_>>()?;
 
     let mut new = New(vec![0; 8]);
     let kept = |is_there: bool| if is_there { Field::Reference } else { Field::None };
@@ -211,7 +211,9 @@ mod tests {
 
     #[test]
     fn base64_there_and_back() {
-        for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
+        for (bytes, text) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
+        {
             assert_eq!(to_base64(bytes.as_bytes()), text);
             assert_eq!(from_base64(text).expect("base64"), bytes.as_bytes());
         }
@@ -225,7 +227,8 @@ mod tests {
     fn names(schema: &str) -> Vec<String> {
         let message = from_base64(schema).expect("base64");
         let old = Old(&message[8..]);
-        let schema = old.target(old.field(old.target(0).expect("a root"), 2).expect("a header")).expect("a schema");
+        let schema =
+            old.target(old.field(old.target(0).expect("a root"), 2).expect("a header")).expect("a schema");
         let fields = old.target(old.field(schema, 1).expect("fields")).expect("fields");
         let n_fields = u32::from_le_bytes(old.number(fields).expect("a length"));
         let name = |i: u32| {

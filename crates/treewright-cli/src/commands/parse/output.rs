@@ -170,13 +170,18 @@ impl<'a> Sink<'a> {
         let format = given_format(args).unwrap_or_else(|| default_format(analyser.parser.as_ref()));
         // What the output file is called says how documents are written, not their trees.
         if args.jsonl_field.is_some() {
-            return Ok(Sink::Sequence { output, format: args.tree_format().unwrap_or(Format::Json), n_entries: 0 });
+            return Ok(Sink::Sequence {
+                output,
+                format: args.tree_format().unwrap_or(Format::Json),
+                n_entries: 0,
+            });
         }
         if args.text_column.is_some() {
-            let format = args.tree_format().unwrap_or_else(|| match default_format(analyser.parser.as_ref()) {
-                Format::Conllu => Format::Json,
-                format => format,
-            });
+            let format =
+                args.tree_format().unwrap_or_else(|| match default_format(analyser.parser.as_ref()) {
+                    Format::Conllu => Format::Json,
+                    format => format,
+                });
             if !matches!(format, Format::Json | Format::Ptb | Format::Discbracket | Format::Tokens) {
                 let message =
                     format!("a tree in {format} takes several lines; write json, ptb or discbracket");

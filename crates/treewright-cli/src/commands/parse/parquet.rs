@@ -96,11 +96,14 @@ fn failure(error: ParquetError) -> Error {
 impl TableFile {
     fn open(path: &Path) -> Result<Self> {
         if is_dash(path) {
-            return Err(usage("Parquet is not read from stdin: its index is at its end, so it must be a file"));
+            return Err(usage(
+                "Parquet is not read from stdin: its index is at its end, so it must be a file",
+            ));
         }
         let name = path.to_string_lossy().into_owned();
         let file = File::open(path).map_err(|error| Error::from(error).in_file(&name))?;
-        let metadata = guarded(|| ParquetMetaDataReader::new().parse_and_finish(&file)).map_err(|error| error.in_file(&name))?;
+        let metadata = guarded(|| ParquetMetaDataReader::new().parse_and_finish(&file))
+            .map_err(|error| error.in_file(&name))?;
         Ok(TableFile { path: path.to_owned(), name, metadata })
     }
 
@@ -136,7 +139,8 @@ impl Table {
                 format!("there is a column {taken:?} already; choose another name with --parse-column");
             return Err(bad(message).in_file(&first.name));
         }
-        let text_column = find_column(first, text_column, &names).map_err(|error| error.in_file(&first.name))?;
+        let text_column =
+            find_column(first, text_column, &names).map_err(|error| error.in_file(&first.name))?;
         let column = |name: &String| -> Result<TypePtr> {
             let column = Type::primitive_type_builder(name, PhysicalType::BYTE_ARRAY)
                 .with_repetition(Repetition::OPTIONAL)
