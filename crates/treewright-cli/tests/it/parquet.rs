@@ -97,7 +97,7 @@ fn threads_names_and_formats() {
     assert!(trees[0].as_ref().is_some_and(|tree| tree.starts_with('{')), "{trees:?}");
     assert_eq!(texts(&path("two.parquet"), "parse")[9..], texts(&path("one.parquet"), "parse")[..]);
     // A large text is an error of its row.
-    stdout(&parse(&[&rows(), "--max-sentence-bytes", "100", "-o", &path("small.parquet")]), "");
+    stdout(&parse(&[&rows(), "--max-sentence-bytes", "400", "-o", &path("small.parquet")]), "");
     let errors = texts(&path("small.parquet"), "parse_error");
     assert!(errors[0].as_ref().is_some_and(|error| error.contains("TW010")), "{errors:?}");
     assert_eq!(errors[3], None);
@@ -125,7 +125,8 @@ fn what_is_no_table_of_texts() {
     check(1, &["--text-column", "id", &rows], "is of type INT64; expected texts [TW303]");
     check(1, &["--text-column", "tags.list.element", &rows], "list of BYTE_ARRAY");
     check(1, &["--text-column", "nested", &rows], "has others inside it");
-    check(1, &["--text-column", "body", &rows], "ZSTD");
+    #[cfg(not(feature = "zstd"))]
+    check(1, &["--text-column", "body", &rows], "compressed with ZSTD");
     check(1, &["--text-column", "text", "--parse-column", "kind", &rows], "--parse-column");
     check(1, &["--text-column", "text", &damaged], "TW303");
     check(1, &["--text-column", "text", "nobody.parquet"], "TW001");

@@ -163,7 +163,9 @@ impl DocumentReader<'_> {
         number: usize,
         pending: &SharedPending<'_>,
     ) -> Result<()> {
-        let text = text.map(|text| text.and_then(|text| self.cut(text, number).map_err(|e| e.to_string())));
+        // Its place is that of its row.
+        let in_row = |error: Error| Error::new(error.code, error.message).to_string();
+        let text = text.map(|text| text.and_then(|text| self.cut(text, number).map_err(in_row)));
         let (document, sentences) = match text {
             None => (Document::MissingText, Vec::new()),
             Some(Ok(sentences)) => (Document::Cell, sentences),

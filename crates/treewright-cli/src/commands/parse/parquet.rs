@@ -141,6 +141,9 @@ impl Table {
         }
         let text_column =
             find_column(first, text_column, &names).map_err(|error| error.in_file(&first.name))?;
+        for file in &files {
+            check_codec(file, text_column).map_err(|error| error.in_file(&file.name))?;
+        }
         let column = |name: &String| -> Result<TypePtr> {
             let column = Type::primitive_type_builder(name, PhysicalType::BYTE_ARRAY)
                 .with_repetition(Repetition::OPTIONAL)
@@ -266,6 +269,32 @@ fn find_column(file: &TableFile, wanted: &str, names: &[&str]) -> Result<usize> 
         return Ok(at);
     }
     Err(bad(format!("the column {wanted:?} is of type {}; expected texts", type_of(&columns[at]))))
+}
+
+/// Refuses texts that this program cannot decompress.
+fn check_codec(file: &TableFile, text_column: usize) -> Result<()> {
+    for group in file.metadata.row_groups() {
+        let codec = group.column(text_column).compression();
+        let is_known = match codec {
+            Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::GZIP(_) => true,
+            Compression::ZSTD(_) => cfg!(feature = "zstd"),
+            _ => false,
+        };
+        if !is_known {
+            let codec = codec.to_string();
+            let name = codec.split('(').next().unwrap_or_default();
+            let way_out = match name {
+                "ZSTD" => {
+                    "build the program with the cargo feature `zstd`, or write the file anew with snappy"
+                }
+                _ => "write the file anew with snappy or gzip",
+            };
+            return Err(bad(format!(
+                "the texts are compressed with {name}, which is not read here: {way_out}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// One text a row, or none?
