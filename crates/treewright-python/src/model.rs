@@ -1,5 +1,6 @@
 //! `treewright.load` and what it returns.
 
+use std::io::BufReader;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -90,7 +91,7 @@ impl Shared {
         mut is_over: impl FnMut() -> bool,
     ) -> treewright::Result<Document> {
         let mut entries = Vec::new();
-        let mut parse = |mut sentence| {
+        let mut parse = |mut sentence| -> treewright::Result<()> {
             let tree = worker.analyse(&mut sentence)?;
             entries.push(Entry { sentence, tree });
             Ok(())
@@ -99,7 +100,9 @@ impl Shared {
         let text = match input {
             // A long text is cut as it is parsed, so that nobody waits for the whole of it.
             Input::Text(text) if text.len() > LONG_TEXT => {
-                let mut sentences = segmenter().read(text.as_bytes(), options).take_while(|_| !is_over());
+                // A slice alone would hand over the whole text at once.
+                let source = BufReader::with_capacity(LONG_TEXT / 4, text.as_bytes());
+                let mut sentences = segmenter().read(source, options).take_while(|_| !is_over());
                 sentences.try_for_each(|sentence| parse(sentence?))?;
                 Some(text)
             }

@@ -29,7 +29,7 @@ pub(super) enum Document {
     /// One without a text.
     MissingText,
     /// One whose text cannot be read, and why.
-    BadText(String),
+    BadText(#[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "there are no tables"))] String),
     /// The names of those columns, and of the ones that are added.
     Header(Vec<String>, Dialect),
 }

@@ -204,6 +204,7 @@ impl<'a> Sink<'a> {
     }
 
     /// A table, written by a thread of its own.
+    #[cfg_attr(not(feature = "parquet"), expect(unreachable_code, reason = "there are no tables"))]
     pub(super) fn table(args: &ParseArgs, analyser: &Analyser, table: Arc<Table>, output: Output) -> Self {
         let format = args.tree_format().unwrap_or_else(|| default_format(analyser.parser.as_ref()));
         Sink::Table(TableWriter::start(table, output, format))
