@@ -1,8 +1,10 @@
 //! The settings of a training run, as data: flags, a TOML file and the model file all hold this.
 
 mod neural;
+mod stack_lstm;
 
 pub use neural::{LossKind, NeuralConfig};
+pub use stack_lstm::{Composition, OptimiserKind, StackLstmConfig};
 
 use std::sync::Arc;
 
@@ -111,6 +113,9 @@ pub struct TrainConfig {
     /// The neural scorer.
     #[serde(skip_serializing_if = "NeuralConfig::is_default")]
     pub neural: NeuralConfig,
+    /// The stack-LSTM scorer.
+    #[serde(skip_serializing_if = "StackLstmConfig::is_default")]
+    pub stack_lstm: StackLstmConfig,
 }
 
 const PERCEPTRON: &str = "perceptron";
@@ -151,6 +156,7 @@ impl Default for TrainConfig {
             note: String::new(),
             vectors: Arc::default(),
             neural: NeuralConfig::default(),
+            stack_lstm: StackLstmConfig::default(),
         }
     }
 }
@@ -173,7 +179,13 @@ impl TrainConfig {
             () if !self.pseudo_projective.is_empty() && !self.system.info().is_projective() => {
                 complain("pseudo-projective is for the projective systems, arc-hybrid and arc-eager")
             }
-            () => self.neural.check().and(self.templates()).and(self.pseudo_projective()).map(|_| ()),
+            () => self
+                .neural
+                .check()
+                .and(self.stack_lstm.check())
+                .and(self.templates())
+                .and(self.pseudo_projective())
+                .map(|_| ()),
         }
     }
 

@@ -232,6 +232,13 @@ impl Forest {
         })
     }
 
+    /// A dependency head before its newest dependent was attached, and that dependent; nothing without dependents.
+    #[inline]
+    pub fn attachment(&self, head: NodeId) -> Option<(NodeId, NodeId)> {
+        let node = self.node(head);
+        node.before.zip(node.newest)
+    }
+
     /// Appends a constituent over `children`, which are in the order the system gives them. Its yield runs from the
     /// first word of any child to the last.
     pub fn push_constituent(

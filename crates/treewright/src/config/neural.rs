@@ -11,6 +11,8 @@ pub enum LossKind {
     /// Minus the logarithm of the probability of the optimal actions together.
     #[default]
     Log,
+    /// Minus the logarithm of the probability of the best-scoring optimal action (paper 000).
+    Best,
     /// The best optimal action should be above the best other by 1.
     Hinge,
 }

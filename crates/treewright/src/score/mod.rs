@@ -7,13 +7,14 @@ mod bigrams;
 mod ensemble;
 pub mod neural;
 pub mod perceptron;
+pub mod stack_lstm;
 
 pub use ensemble::Ensemble;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::config::TrainConfig;
+use crate::config::{LossKind, TrainConfig};
 use crate::error::{Code, Error, Result};
 pub use crate::features::Role;
 use crate::features::{Horizon, Vocabulary};
@@ -28,6 +29,7 @@ use crate::weights::kernel;
 const KINDS: &[&dyn ScorerKind] = &[
     &perceptron::PerceptronKind,
     &neural::NeuralKind,
+    &stack_lstm::StackLstmKind,
     #[cfg(test)]
     &bigrams::Bigrams,
 ];
@@ -237,6 +239,9 @@ pub trait Learner: Scorer + Learning {
 pub trait BatchLearner: Learning {
     /// About how many words a minibatch has.
     fn batch_words(&self) -> usize;
+
+    /// The loss of a state.
+    fn loss(&self) -> LossKind;
 
     /// The parts of the next minibatch. Each has a share of its sentences, all with the weights as they are.
     fn parts(&mut self) -> Vec<Box<dyn LearnerPart + '_>>;

@@ -2,7 +2,7 @@
 //! all their states are scored at once, and threads share its parts.
 
 use super::local::{Guide, exploration, unfit};
-use super::loss::{Hinge, Log, Loss};
+use super::loss::{Best, Hinge, Log, Loss};
 use super::{Epoch, Example, Task};
 use crate::config::LossKind;
 use crate::error::Result;
@@ -33,8 +33,9 @@ pub(super) fn epoch<S: Registered>(
         gold: &task.gold,
         oracle: config.oracle,
         explore: exploration(config, number),
-        loss: match config.neural.loss {
+        loss: match learner.loss() {
             LossKind::Log => &Log,
+            LossKind::Best => &Best,
             LossKind::Hinge => &Hinge,
         },
         seed: rng.next_u64(),

@@ -79,6 +79,23 @@ impl Loss for Log {
     }
 }
 
+/// Log loss of the best of the good actions alone: a model with a favourite among them need not change its mind.
+pub(super) struct Best;
+
+impl Loss for Best {
+    fn gradient(&self, row: &[f32], legal: &ActionSet, good: &ActionSet, out: &mut Gradient) -> f32 {
+        out.clear();
+        let Some(right) = highest(row, legal, good, true) else { return 0.0 };
+        let highest = legal.indices().map(|action| row[action]).fold(f32::NEG_INFINITY, f32::max);
+        out.extend(legal.iter().map(|action| (action, (row[action.index()] - highest).exp())));
+        let total: f32 = out.iter().map(|(_, weight)| weight).sum();
+        for (action, gradient) in &mut *out {
+            *gradient = *gradient / total - f32::from(u8::from(*action == right));
+        }
+        total.ln() + highest - row[right.index()]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,7 +132,7 @@ mod tests {
         for good in [&[0usize][..], &[0, 3], &[1, 2], &[2]] {
             let mut of_good = ActionSet::new(row.len());
             good.iter().for_each(|&action| of_good.insert(ActionId::new(action)));
-            for loss in [&Log as &dyn Loss, &Hinge] {
+            for loss in [&Log as &dyn Loss, &Best, &Hinge] {
                 let value = |row: &[f32]| loss.gradient(row, &legal, &of_good, &mut Vec::new());
                 let mut out = Vec::new();
                 let found = loss.gradient(&row, &legal, &of_good, &mut out);

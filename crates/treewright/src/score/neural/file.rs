@@ -23,7 +23,7 @@ struct Entry {
 
 /// How numbers are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Precision {
+pub(in crate::score) enum Precision {
     /// As they are, in 32 bits.
     Whole,
     /// In 8 bits, but for biases, which are few.
@@ -32,7 +32,7 @@ pub(super) enum Precision {
 
 /// The numbers of a network that was read.
 #[derive(Debug)]
-pub(super) enum Numbers {
+pub(in crate::score) enum Numbers {
     /// They begin at this word of the file.
     InFile(usize),
     /// They were made from those of the file.
@@ -86,7 +86,12 @@ impl Writer {
 }
 
 /// Writes a network's numbers and its word vectors, as 32-bit words.
-pub(super) fn write(arrays: &Arrays, all: &[f32], vectors: &Vectors, precision: Precision) -> Vec<u32> {
+pub(in crate::score) fn write(
+    arrays: &Arrays,
+    all: &[f32],
+    vectors: &Vectors,
+    precision: Precision,
+) -> Vec<u32> {
     let mut file = Writer::default();
     for named in &arrays.named {
         let Named { name, array, .. } = named;
@@ -119,7 +124,7 @@ fn scales_name(name: &str) -> String {
 }
 
 /// The number of vectors and their width that a file claims to have, if it has any.
-pub(super) fn vector_shape(words: &[u32]) -> Option<[usize; 2]> {
+pub(in crate::score) fn vector_shape(words: &[u32]) -> Option<[usize; 2]> {
     let reader = Reader::open(words)?;
     let entry: Entry = serde_json::from_value(reader.header.get("vectors")?.clone()).ok()?;
     entry.shape.try_into().ok()
@@ -172,7 +177,7 @@ fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
 ///
 /// # Errors
 /// When the file has other arrays than the network.
-pub(super) fn read(words: &[u32], arrays: &Arrays) -> Result<(Numbers, Vectors), String> {
+pub(in crate::score) fn read(words: &[u32], arrays: &Arrays) -> Result<(Numbers, Vectors), String> {
     let mut file = Reader::open(words).ok_or("the header of the network's arrays is damaged")?;
     let is_quantised_file = arrays.named.iter().any(|named| file.has(&scales_name(&named.name)));
     let mut all = Vec::new();

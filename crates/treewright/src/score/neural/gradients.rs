@@ -3,7 +3,12 @@
 /// Checks each gradient of a function at `at` against the slope between points near it, up to the error of 32-bit numbers,
 /// which grows with the values of the function.
 #[track_caller]
-pub(super) fn check(at: &[f32], gradients: &[f32], tolerance: f64, mut function: impl FnMut(&[f32]) -> f64) {
+pub(in crate::score) fn check(
+    at: &[f32],
+    gradients: &[f32],
+    tolerance: f64,
+    mut function: impl FnMut(&[f32]) -> f64,
+) {
     assert_eq!(at.len(), gradients.len());
     let mut moved = at.to_vec();
     for (i, &gradient) in gradients.iter().enumerate() {

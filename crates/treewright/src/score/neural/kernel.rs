@@ -5,7 +5,7 @@
 #![allow(unsafe_code)]
 
 /// The columns that lie together in a packed matrix: one AVX-512 register, or two AVX2 registers.
-pub(super) const PANEL: usize = 16;
+pub(in crate::score) const PANEL: usize = 16;
 
 /// The most rows of a block of any kernel.
 const MAX_ROWS: usize = 12;
@@ -20,7 +20,7 @@ struct Line([f32; PANEL]);
 /// A matrix for the right side of products: panels of 16 columns, each from its first row to its last. The columns that
 /// the last panel lacks are zeros.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Packed {
+pub(in crate::score) struct Packed {
     lines: Vec<Line>,
     n_rows: usize,
     n_columns: usize,
@@ -28,13 +28,13 @@ pub(super) struct Packed {
 
 impl Packed {
     /// Packs a matrix that lies row by row.
-    pub(super) fn set(&mut self, matrix: &[f32], n_rows: usize, n_columns: usize) {
+    pub(in crate::score) fn set(&mut self, matrix: &[f32], n_rows: usize, n_columns: usize) {
         assert_eq!(matrix.len(), n_rows * n_columns, "a matrix has rows and columns");
         self.set_rows(Left { values: matrix, n_rows, stride: n_columns }, n_columns);
     }
 
     /// Packs rows of `n_columns` numbers that may lie apart.
-    pub(super) fn set_rows(&mut self, matrix: Left<'_>, n_columns: usize) {
+    pub(in crate::score) fn set_rows(&mut self, matrix: Left<'_>, n_columns: usize) {
         let Left { values, n_rows, stride } = matrix;
         (self.n_rows, self.n_columns) = (n_rows, n_columns);
         self.lines.resize(n_columns.div_ceil(PANEL) * n_rows, Line::default());
@@ -49,7 +49,7 @@ impl Packed {
     }
 
     /// Packs the transpose of a matrix that lies row by row: its columns become the rows of the packed one.
-    pub(super) fn set_transposed(&mut self, matrix: &[f32], n_rows: usize, n_columns: usize) {
+    pub(in crate::score) fn set_transposed(&mut self, matrix: &[f32], n_rows: usize, n_columns: usize) {
         assert_eq!(matrix.len(), n_rows * n_columns, "a matrix has rows and columns");
         (self.n_rows, self.n_columns) = (n_columns, n_rows);
         self.lines.resize(n_rows.div_ceil(PANEL) * n_columns, Line::default());
@@ -65,7 +65,7 @@ impl Packed {
     }
 
     #[cfg(test)]
-    pub(super) fn of(matrix: &[f32], n_rows: usize, n_columns: usize) -> Self {
+    pub(in crate::score) fn of(matrix: &[f32], n_rows: usize, n_columns: usize) -> Self {
         let mut packed = Packed::default();
         packed.set(matrix, n_rows, n_columns);
         packed
@@ -74,23 +74,23 @@ impl Packed {
 
 /// The left side of a product: rows that may lie apart.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Left<'a> {
-    pub(super) values: &'a [f32],
-    pub(super) n_rows: usize,
+pub(in crate::score) struct Left<'a> {
+    pub(in crate::score) values: &'a [f32],
+    pub(in crate::score) n_rows: usize,
     /// From one row to the next.
-    pub(super) stride: usize,
+    pub(in crate::score) stride: usize,
 }
 
 impl<'a> Left<'a> {
     /// Rows that lie one after the other.
-    pub(super) fn dense(values: &'a [f32], width: usize) -> Self {
+    pub(in crate::score) fn dense(values: &'a [f32], width: usize) -> Self {
         Left { values, n_rows: values.len() / width.max(1), stride: width }
     }
 }
 
 /// What a product does with what is in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sum {
+pub(in crate::score) enum Sum {
     /// It is overwritten.
     Fresh,
     /// It is added to.
@@ -98,7 +98,7 @@ pub(super) enum Sum {
 }
 
 /// The product of `left` and `right`, to rows that begin every `stride` numbers of `out`.
-pub(super) fn multiply(left: Left<'_>, right: &Packed, out: &mut [f32], stride: usize, sum: Sum) {
+pub(in crate::score) fn multiply(left: Left<'_>, right: &Packed, out: &mut [f32], stride: usize, sum: Sum) {
     let (m, k, n) = (left.n_rows, right.n_rows, right.n_columns);
     if m == 0 || n == 0 {
         return;
@@ -430,10 +430,10 @@ fn cpu() -> Cpu {
 
 /// Functions that are plain loops, compiled once for every processor and once for those with AVX2 and FMA.
 macro_rules! compiled_twice {
-    ($($(#[$doc:meta])* pub(super) fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block)*) => {$(
+    ($($(#[$doc:meta])* pub(in crate::score) fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block)*) => {$(
         $(#[$doc])*
         #[allow(clippy::too_many_arguments, reason = "the arrays of one loop")]
-        pub(super) fn $name($($arg: $type),*) $(-> $result)? {
+        pub(in crate::score) fn $name($($arg: $type),*) $(-> $result)? {
             #[inline(always)]
             #[allow(clippy::too_many_arguments)]
             fn plain($($arg: $type),*) $(-> $result)? $body
@@ -488,7 +488,7 @@ fn tanh(x: f32) -> f32 {
 compiled_twice! {
     /// One step of an LSTM for one sequence: `gates` (input, forget, candidate, output, each as long as `h`) come as sums
     /// and leave as activations.
-    pub(super) fn lstm_cell(gates: &mut [f32], c_before: &[f32], c: &mut [f32], tanh_c: &mut [f32], h: &mut [f32]) {
+    pub(in crate::score) fn lstm_cell(gates: &mut [f32], c_before: &[f32], c: &mut [f32], tanh_c: &mut [f32], h: &mut [f32]) {
         let n = h.len();
         let (i, rest) = gates.split_at_mut(n);
         let (f, rest) = rest.split_at_mut(n);
@@ -507,7 +507,7 @@ compiled_twice! {
 
     /// The way back of [`lstm_cell`]: from the gradients of `h` and of `c` to those of the sums, in the place of the
     /// activations, and of `c_before`, in the place of that of `c`.
-    pub(super) fn lstm_cell_back(gates: &mut [f32], c_before: &[f32], tanh_c: &[f32], dh: &[f32], dc: &mut [f32]) {
+    pub(in crate::score) fn lstm_cell_back(gates: &mut [f32], c_before: &[f32], tanh_c: &[f32], dh: &[f32], dc: &mut [f32]) {
         let n = dh.len();
         let (i, rest) = gates.split_at_mut(n);
         let (f, rest) = rest.split_at_mut(n);
@@ -528,14 +528,14 @@ compiled_twice! {
     }
 
     /// Adds `from` to `to`.
-    pub(super) fn add(from: &[f32], to: &mut [f32]) {
+    pub(in crate::score) fn add(from: &[f32], to: &mut [f32]) {
         for (to, from) in to.iter_mut().zip(from) {
             *to += from;
         }
     }
 
     /// Softmax in place.
-    pub(super) fn softmax(row: &mut [f32]) {
+    pub(in crate::score) fn softmax(row: &mut [f32]) {
         let highest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         for value in &mut *row {
             *value = exp(*value - highest);
@@ -547,7 +547,7 @@ compiled_twice! {
     }
 
     /// The sum of squares, in eight sums that are added up at the end.
-    pub(super) fn squares(values: &[f32]) -> f64 {
+    pub(in crate::score) fn squares(values: &[f32]) -> f64 {
         let mut sums = [0f64; 8];
         for values in values.chunks(8) {
             for (sum, value) in sums.iter_mut().zip(values) {
@@ -558,7 +558,7 @@ compiled_twice! {
     }
 
     /// One step of Adam: gradients to changes of the weights, with running means of gradients and of their squares.
-    pub(super) fn adam(weights: &mut [f32], gradients: &[f32], means: &mut [f32], squares: &mut [f32], step: &AdamStep) {
+    pub(in crate::score) fn adam(weights: &mut [f32], gradients: &[f32], means: &mut [f32], squares: &mut [f32], step: &AdamStep) {
         let n = weights.len();
         let (gradients, means, squares) = (&gradients[..n], &mut means[..n], &mut squares[..n]);
         for j in 0..n {
@@ -569,8 +569,26 @@ compiled_twice! {
         }
     }
 
+    /// One step of gradient descent.
+    pub(in crate::score) fn descend(weights: &mut [f32], gradients: &[f32], rate: f32) {
+        for (weight, gradient) in weights.iter_mut().zip(gradients) {
+            *weight = (-rate).mul_add(*gradient, *weight);
+        }
+    }
+
+    /// The larger of two numbers at each place, and which it was: `which` is set where `from` is larger.
+    pub(in crate::score) fn maximum(from: &[f32], index: u32, to: &mut [f32], which: &mut [u32]) {
+        let n = to.len();
+        let (from, which) = (&from[..n], &mut which[..n]);
+        for j in 0..n {
+            let is_larger = from[j] > to[j];
+            to[j] = if is_larger { from[j] } else { to[j] };
+            which[j] = if is_larger { index } else { which[j] };
+        }
+    }
+
     /// Moves averages towards the weights by a share of the way.
-    pub(super) fn approach(averages: &mut [f32], weights: &[f32], share: f32) {
+    pub(in crate::score) fn approach(averages: &mut [f32], weights: &[f32], share: f32) {
         for (average, weight) in averages.iter_mut().zip(weights) {
             *average = share.mul_add(*weight - *average, *average);
         }
@@ -579,17 +597,17 @@ compiled_twice! {
 
 /// The numbers of one step of [`adam`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct AdamStep {
+pub(in crate::score) struct AdamStep {
     /// What gradients are multiplied by.
-    pub(super) scale: f32,
-    pub(super) beta_1: f32,
-    pub(super) beta_2: f32,
+    pub(in crate::score) scale: f32,
+    pub(in crate::score) beta_1: f32,
+    pub(in crate::score) beta_2: f32,
     /// The learning rate, corrected for the first mean's start at 0.
-    pub(super) rate: f32,
+    pub(in crate::score) rate: f32,
     /// The correction for the second mean's start at 0.
-    pub(super) correct_2: f32,
-    pub(super) epsilon: f32,
+    pub(in crate::score) correct_2: f32,
+    pub(in crate::score) epsilon: f32,
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(in crate::score) mod tests;

@@ -5,54 +5,59 @@ use crate::rng::Rng;
 
 /// Where an array of parameters lies among all of them. It is stored row by row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Array {
-    pub(super) start: usize,
-    pub(super) n_rows: usize,
-    pub(super) n_columns: usize,
+pub(in crate::score) struct Array {
+    pub(in crate::score) start: usize,
+    pub(in crate::score) n_rows: usize,
+    pub(in crate::score) n_columns: usize,
 }
 
 impl Array {
-    pub(super) fn len(self) -> usize {
+    pub(in crate::score) fn len(self) -> usize {
         self.n_rows * self.n_columns
     }
 
     /// Its numbers.
-    pub(super) fn of(self, all: &[f32]) -> &[f32] {
+    pub(in crate::score) fn of(self, all: &[f32]) -> &[f32] {
         &all[self.start..self.start + self.len()]
     }
 
-    pub(super) fn of_mut(self, all: &mut [f32]) -> &mut [f32] {
+    pub(in crate::score) fn of_mut(self, all: &mut [f32]) -> &mut [f32] {
         &mut all[self.start..self.start + self.len()]
     }
 
     /// One of its rows.
-    pub(super) fn row(self, all: &[f32], row: usize) -> &[f32] {
+    pub(in crate::score) fn row(self, all: &[f32], row: usize) -> &[f32] {
         &self.of(all)[row * self.n_columns..(row + 1) * self.n_columns]
     }
 
-    pub(super) fn row_mut(self, all: &mut [f32], row: usize) -> &mut [f32] {
+    pub(in crate::score) fn row_mut(self, all: &mut [f32], row: usize) -> &mut [f32] {
         &mut self.of_mut(all)[row * self.n_columns..(row + 1) * self.n_columns]
     }
 }
 
 /// Gives every array its place, one after the other, and keeps their names for the model file.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Arrays {
-    pub(super) named: Vec<Named>,
-    pub(super) n_numbers: usize,
+pub(in crate::score) struct Arrays {
+    pub(in crate::score) named: Vec<Named>,
+    pub(in crate::score) n_numbers: usize,
 }
 
 /// An array with its name.
 #[derive(Clone, Debug)]
-pub(super) struct Named {
-    pub(super) name: String,
-    pub(super) array: Array,
+pub(in crate::score) struct Named {
+    pub(in crate::score) name: String,
+    pub(in crate::score) array: Array,
     /// Are its rows looked up one by one? Otherwise it is multiplied with as a whole.
-    pub(super) is_table: bool,
+    pub(in crate::score) is_table: bool,
 }
 
 impl Arrays {
-    pub(super) fn add(&mut self, name: impl Into<String>, n_rows: usize, n_columns: usize) -> Array {
+    pub(in crate::score) fn add(
+        &mut self,
+        name: impl Into<String>,
+        n_rows: usize,
+        n_columns: usize,
+    ) -> Array {
         let array = Array { start: self.n_numbers, n_rows, n_columns };
         self.n_numbers += array.len();
         self.named.push(Named { name: name.into(), array, is_table: false });
@@ -60,7 +65,12 @@ impl Arrays {
     }
 
     /// The same for a table of rows.
-    pub(super) fn add_table(&mut self, name: impl Into<String>, n_rows: usize, n_columns: usize) -> Array {
+    pub(in crate::score) fn add_table(
+        &mut self,
+        name: impl Into<String>,
+        n_rows: usize,
+        n_columns: usize,
+    ) -> Array {
         let array = self.add(name, n_rows, n_columns);
         self.named.iter_mut().next_back().expect("it was just added").is_table = true;
         array
@@ -69,32 +79,46 @@ impl Arrays {
 
 /// y = x W + b.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Linear {
-    pub(super) weights: Array,
-    pub(super) bias: Array,
+pub(in crate::score) struct Linear {
+    pub(in crate::score) weights: Array,
+    pub(in crate::score) bias: Array,
 }
 
 impl Linear {
-    pub(super) fn new(arrays: &mut Arrays, name: &str, n_in: usize, n_out: usize) -> Self {
+    pub(in crate::score) fn new(arrays: &mut Arrays, name: &str, n_in: usize, n_out: usize) -> Self {
         let weights = arrays.add(format!("{name}.weights"), n_in, n_out);
         Linear { weights, bias: arrays.add(format!("{name}.bias"), 1, n_out) }
     }
 
     /// Random weights of the variance that keeps that of the values (Glorot and Bengio 2010).
-    pub(super) fn start(self, all: &mut [f32], rng: &mut Rng) {
+    pub(in crate::score) fn start(self, all: &mut [f32], rng: &mut Rng) {
         let Array { n_rows, n_columns, .. } = self.weights;
         uniform(self.weights.of_mut(all), (6.0 / (n_rows + n_columns) as f64).sqrt(), rng);
     }
 
     /// The way back: the gradients of weights and bias, to their places in `gradients`, which need not be empty before, and
     /// of `x`, if it is wanted.
-    pub(super) fn back(
+    pub(in crate::score) fn back(
         self,
         packed: &PackedLinear,
         x: &[f32],
         dy: &[f32],
         gradients: &mut [f32],
         dx: Option<(&mut [f32], Sum)>,
+        scratch: &mut Scratch,
+    ) {
+        self.back_to_weights(x, dy, gradients, scratch);
+        if let Some((dx, sum)) = dx {
+            packed.back_to_input(Left::dense(dy, self.weights.n_columns), dx, self.weights.n_rows, sum);
+        }
+    }
+
+    /// The first half of the way back: the gradients of weights and bias.
+    pub(in crate::score) fn back_to_weights(
+        self,
+        x: &[f32],
+        dy: &[f32],
+        gradients: &mut [f32],
         scratch: &mut Scratch,
     ) {
         let Array { n_rows: n_in, n_columns: n_out, .. } = self.weights;
@@ -107,34 +131,31 @@ impl Linear {
             n_out,
         );
         sum_rows(dy, self.bias.of_mut(gradients));
-        if let Some((dx, sum)) = dx {
-            multiply(Left::dense(dy, n_out), &packed.back, dx, n_in, sum);
-        }
     }
 }
 
 /// The sums of columns.
-pub(super) fn sum_rows(rows: &[f32], out: &mut [f32]) {
+pub(in crate::score) fn sum_rows(rows: &[f32], out: &mut [f32]) {
     out.fill(0.0);
     rows.chunks_exact(out.len()).for_each(|row| add(row, out));
 }
 
 /// Numbers from `-limit` to `limit`.
-pub(super) fn uniform(values: &mut [f32], limit: f64, rng: &mut Rng) {
+pub(in crate::score) fn uniform(values: &mut [f32], limit: f64, rng: &mut Rng) {
     values.iter_mut().for_each(|value| *value = ((rng.unit() * 2.0 - 1.0) * limit) as f32);
 }
 
 /// The weights of a linear layer, packed for products.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PackedLinear {
-    pub(super) forward: Packed,
+pub(in crate::score) struct PackedLinear {
+    pub(in crate::score) forward: Packed,
     /// For the way back; empty where nothing is learnt.
     back: Packed,
     bias: Vec<f32>,
 }
 
 impl PackedLinear {
-    pub(super) fn set(&mut self, of: Linear, all: &[f32], learns: bool) {
+    pub(in crate::score) fn set(&mut self, of: Linear, all: &[f32], learns: bool) {
         let (weights, Array { n_rows, n_columns, .. }) = (of.weights.of(all), of.weights);
         self.forward.set(weights, n_rows, n_columns);
         if learns {
@@ -145,24 +166,29 @@ impl PackedLinear {
     }
 
     /// The values for rows of `x`, to rows that begin every `stride` numbers.
-    pub(super) fn apply(&self, x: Left<'_>, out: &mut [f32], stride: usize) {
+    pub(in crate::score) fn apply(&self, x: Left<'_>, out: &mut [f32], stride: usize) {
         out.chunks_mut(stride)
             .take(x.n_rows)
             .for_each(|row| row[..self.bias.len()].copy_from_slice(&self.bias));
         multiply(x, &self.forward, out, stride, Sum::Added);
     }
+
+    /// The other half of the way back: the gradients of the input, to rows that begin every `stride` numbers.
+    pub(in crate::score) fn back_to_input(&self, dy: Left<'_>, dx: &mut [f32], stride: usize, sum: Sum) {
+        multiply(dy, &self.back, dx, stride, sum);
+    }
 }
 
 /// Memory for products of gradients.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Scratch {
+pub(in crate::score) struct Scratch {
     transposed: Vec<f32>,
     packed: Packed,
 }
 
 impl Scratch {
     /// The transpose of `x` times `dy`, over all rows, to rows of `out` that begin every `stride` numbers.
-    pub(super) fn outer_product(
+    pub(in crate::score) fn outer_product(
         &mut self,
         x: Left<'_>,
         n_in: usize,
@@ -176,7 +202,13 @@ impl Scratch {
     }
 
     /// The same with the right side of the last product.
-    pub(super) fn product_with_packed(&mut self, x: Left<'_>, n_in: usize, out: &mut [f32], stride: usize) {
+    pub(in crate::score) fn product_with_packed(
+        &mut self,
+        x: Left<'_>,
+        n_in: usize,
+        out: &mut [f32],
+        stride: usize,
+    ) {
         let n = x.n_rows;
         self.transposed.resize(n_in * n, 0.0);
         // In blocks that fit in the cache.
@@ -196,13 +228,13 @@ impl Scratch {
 
 /// What is left out of some values while learning. The mask holds 0 or the factor that makes up for what is missing.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Dropout {
+pub(in crate::score) struct Dropout {
     mask: Vec<f32>,
 }
 
 impl Dropout {
     /// Leaves out values with a probability of `p`.
-    pub(super) fn apply(&mut self, values: &mut [f32], p: f64, rng: &mut Rng) {
+    pub(in crate::score) fn apply(&mut self, values: &mut [f32], p: f64, rng: &mut Rng) {
         self.mask.clear();
         if p == 0.0 {
             return;
@@ -225,7 +257,7 @@ impl Dropout {
     }
 
     /// The way back.
-    pub(super) fn back(&self, gradients: &mut [f32]) {
+    pub(in crate::score) fn back(&self, gradients: &mut [f32]) {
         // Without a mask nothing was left out.
         gradients.iter_mut().zip(&self.mask).for_each(|(gradient, mask)| *gradient *= mask);
     }
@@ -234,12 +266,12 @@ impl Dropout {
 /// The slope of leaky ReLU below 0.
 const SLOPE: f32 = 0.1;
 
-pub(super) fn leaky_relu(values: &mut [f32]) {
+pub(in crate::score) fn leaky_relu(values: &mut [f32]) {
     values.iter_mut().for_each(|value| *value = if *value > 0.0 { *value } else { SLOPE * *value });
 }
 
 /// The way back, from what came out.
-pub(super) fn leaky_relu_back(values: &[f32], gradients: &mut [f32]) {
+pub(in crate::score) fn leaky_relu_back(values: &[f32], gradients: &mut [f32]) {
     let pairs = gradients.iter_mut().zip(values);
     pairs.for_each(|(gradient, &value)| *gradient *= if value > 0.0 { 1.0 } else { SLOPE });
 }

@@ -1,32 +1,23 @@
-//! The network learns: minibatches in shards, Adam, averages of the weights.
+//! The network learns from minibatches in shards.
 
 use std::sync::Arc;
 
-use super::kernel::{AdamStep, adam, add, approach, squares};
 use super::layers::Dropout;
 use super::model::NeuralModel;
 use super::network::{BackMemory, Encoding, Network, PackedNetwork, States, Weights};
-use crate::error::{Code, Error, Result};
+use super::optimiser::{Optimiser, StepSettings, gather};
+use crate::config::{LossKind, OptimiserKind};
+use crate::error::Result;
 use crate::rng::Rng;
 use crate::score::{
     BatchLearner, LearnerPart, Learning, Mode, Rows, Scorer, ScorerModel, SlotId, Slots, Views,
 };
 use crate::sentence::Sentence;
 
-/// A share of the training in which the learning rate rises, and what is left of it at the end.
-const WARM_UP: f64 = 0.02;
-const LAST_RATE: f64 = 0.02;
-const EPSILON: f32 = 1e-8;
-
 /// A network that learns.
 pub(super) struct NeuralLearner {
     network: Arc<Network>,
-    /// All weights, and for each of them Adam's running means and the average over steps.
-    weights: Vec<f32>,
-    means: Vec<f32>,
-    squares: Vec<f32>,
-    averages: Vec<f32>,
-    n_steps: u64,
+    optimiser: Optimiser,
     packed: PackedNetwork,
     is_packed: bool,
     gradients: Vec<f32>,
@@ -51,18 +42,13 @@ struct Shard {
 impl NeuralLearner {
     pub(super) fn new(network: Network, seed: u64) -> Self {
         let weights = network.start(&mut Rng::new(seed ^ 0x6E65_7572_616C));
-        let zeros = vec![0.0; weights.len()];
         NeuralLearner {
-            means: zeros.clone(),
-            squares: zeros.clone(),
-            averages: weights.clone(),
-            n_steps: 0,
             packed: PackedNetwork::default(),
             is_packed: false,
-            gradients: zeros,
+            gradients: vec![0.0; weights.len()],
             shards: std::iter::repeat_with(Shard::default).take(network.config.shards).collect(),
             seed,
-            weights,
+            optimiser: Optimiser::new(weights, OptimiserKind::Adam),
             network: Arc::new(network),
         }
     }
@@ -70,19 +56,12 @@ impl NeuralLearner {
     /// Adds up the gradients of all shards; gives the number of words they are of.
     fn gather(&mut self) -> usize {
         let NeuralLearner { network, gradients, shards, .. } = self;
-        let (embedded, rest) = gradients.split_at_mut(network.n_embedded);
-        embedded.fill(0.0);
-        let mut n_words = 0;
-        for shard in shards.iter_mut().filter(|shard| shard.n_words > 0) {
-            network.add_embedded(&shard.encoding, &shard.back, embedded);
-            let of_shard = &shard.gradients[network.n_embedded..];
-            match n_words {
-                0 => rest.copy_from_slice(of_shard),
-                _ => add(of_shard, rest),
-            }
-            n_words += std::mem::take(&mut shard.n_words);
+        let used = || shards.iter().filter(|shard| shard.n_words > 0);
+        gather(gradients, network.n_embedded, used().map(|shard| &*shard.gradients));
+        for shard in used() {
+            network.add_embedded(&shard.encoding, &shard.back, gradients);
         }
-        n_words
+        shards.iter_mut().map(|shard| std::mem::take(&mut shard.n_words)).sum()
     }
 }
 
@@ -94,34 +73,20 @@ impl Learning for NeuralLearner {
     }
 
     fn n_features(&self) -> usize {
-        self.weights.len()
+        self.optimiser.weights.len()
     }
 
     fn freeze(&self) -> Result<Arc<dyn ScorerModel>> {
-        Ok(Arc::new(NeuralModel::new(self.network.clone(), &self.averages)))
+        Ok(Arc::new(NeuralModel::new(self.network.clone(), &self.optimiser.averages)))
     }
 
     fn save(&self, out: &mut Vec<u8>) {
-        out.extend(self.n_steps.to_le_bytes());
-        for numbers in [&self.weights, &self.means, &self.squares, &self.averages] {
-            out.extend_from_slice(bytemuck::cast_slice(numbers));
-        }
+        self.optimiser.save(out);
     }
 
     fn load(&mut self, bytes: &[u8]) -> Option<()> {
-        let (n_steps, rest) = bytes.split_first_chunk::<8>()?;
-        let n = self.weights.len();
-        if rest.len() != 4 * 4 * n {
-            return None;
-        }
-        let arrays = [&mut self.weights, &mut self.means, &mut self.squares, &mut self.averages];
-        for (numbers, bytes) in arrays.into_iter().zip(rest.chunks_exact(4 * n)) {
-            let read = bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
-            numbers.iter_mut().zip(read).for_each(|(number, read)| *number = read);
-        }
-        self.n_steps = u64::from_le_bytes(*n_steps);
         self.is_packed = false;
-        Some(())
+        self.optimiser.load(bytes)
     }
 }
 
@@ -130,8 +95,13 @@ impl BatchLearner for NeuralLearner {
         self.network.config.batch_words
     }
 
+    fn loss(&self) -> LossKind {
+        self.network.config.loss
+    }
+
     fn parts(&mut self) -> Vec<Box<dyn LearnerPart + '_>> {
-        let NeuralLearner { network, weights, packed, is_packed, shards, seed, n_steps, .. } = self;
+        let NeuralLearner { network, optimiser, packed, is_packed, shards, seed, .. } = self;
+        let Optimiser { weights, n_steps, .. } = optimiser;
         if !*is_packed {
             network.pack(weights, true, packed);
             *is_packed = true;
@@ -150,32 +120,18 @@ impl BatchLearner for NeuralLearner {
             return Ok(());
         }
         let config = &self.network.config;
-        let length = squares(&self.gradients).sqrt() / n_words as f64;
-        if !length.is_finite() {
-            let message = format!(
-                "the network diverged in step {}: its gradients are not numbers any more; a smaller \
-                 neural.learning-rate may help",
-                self.n_steps + 1
-            );
-            return Err(Error::new(Code::BadTraining, message));
-        }
-        self.n_steps += 1;
-        let falling = LAST_RATE + (1.0 - LAST_RATE) * (1.0 - progress) / (1.0 - WARM_UP);
-        let rate = f64::from(config.learning_rate) * falling.min(1.0).min((progress / WARM_UP).max(1e-3));
-        let correct = |beta: f32| 1.0 - f64::from(beta).powi(self.n_steps.min(1 << 30) as i32);
-        let shorten = (f64::from(config.clip) / length.max(1e-12)).min(1.0);
-        let step = AdamStep {
-            scale: (shorten / n_words as f64) as f32,
+        let settings = StepSettings {
+            kind: OptimiserKind::Adam,
+            learning_rate: config.learning_rate,
+            decay: 0.0,
+            n_epochs: 1,
             beta_1: config.beta_1,
             beta_2: config.beta_2,
-            rate: (rate / correct(config.beta_1)) as f32,
-            correct_2: (1.0 / correct(config.beta_2)) as f32,
-            epsilon: EPSILON,
+            clip: config.clip,
+            average: config.average,
+            section: "neural",
         };
-        adam(&mut self.weights, &self.gradients, &mut self.means, &mut self.squares, &step);
-        // At first a mean of the last tenth of the steps, so that the random start is soon forgotten.
-        let share = (1.0 - config.average).max(9.0 / (9.0 + self.n_steps as f32));
-        approach(&mut self.averages, &self.weights, share);
+        self.optimiser.step(&self.gradients, n_words as f64, progress, &settings)?;
         self.is_packed = false;
         Ok(())
     }

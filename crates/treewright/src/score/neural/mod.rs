@@ -5,17 +5,18 @@
 //! over places is computed once per word; the labels of items and dependents are looked at; tags are learnt beside actions.
 
 mod characters;
-mod file;
+pub(in crate::score) mod file;
 #[cfg(test)]
-mod gradients;
-mod kernel;
-mod layers;
+pub(in crate::score) mod gradients;
+pub(in crate::score) mod kernel;
+pub(in crate::score) mod layers;
 mod learner;
 mod lstm;
 mod model;
 mod network;
+pub(in crate::score) mod optimiser;
 mod places;
-mod words;
+pub(in crate::score) mod words;
 
 use std::sync::Arc;
 

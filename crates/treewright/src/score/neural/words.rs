@@ -14,7 +14,7 @@ const N_AFFIXES: usize = 9;
 /// UPOS, XPOS, FEATS.
 const N_TAGS: usize = 3;
 /// No row: the feature is left out.
-pub(super) const NONE: u32 = u32::MAX;
+pub(in crate::score) const NONE: u32 = u32::MAX;
 /// The row of unknown words.
 pub(super) const UNKNOWN: u32 = 0;
 
@@ -62,12 +62,12 @@ impl Lexicon {
 
 /// Vectors of words from elsewhere, which are not learnt, in 8 bits a number.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Vectors {
-    pub(super) width: usize,
+pub(in crate::score) struct Vectors {
+    pub(in crate::score) width: usize,
     /// Keys of the lower-cased words, rising.
-    pub(super) keys: Vec<u32>,
-    pub(super) scales: Vec<f32>,
-    pub(super) values: Vec<i8>,
+    pub(in crate::score) keys: Vec<u32>,
+    pub(in crate::score) scales: Vec<f32>,
+    pub(in crate::score) values: Vec<i8>,
 }
 
 const SALT: u64 = 78;
@@ -75,7 +75,7 @@ const SALT: u64 = 78;
 const LENGTH: f32 = 4.0;
 
 impl Vectors {
-    pub(super) fn of(vectors: &WordVectors) -> Self {
+    pub(in crate::score) fn of(vectors: &WordVectors) -> Self {
         let mut sorted: Vec<(u32, &[f32])> =
             vectors.iter().map(|(word, vector)| (hash::key(SALT, word), vector)).collect();
         // Of words with the same key the first stays.
@@ -92,14 +92,14 @@ impl Vectors {
     }
 
     /// The vector of a lower-cased word, if it has one.
-    fn find(&self, lower: &str) -> u32 {
+    pub(in crate::score) fn find(&self, lower: &str) -> u32 {
         if self.keys.is_empty() {
             return NONE;
         }
         self.keys.binary_search(&hash::key(SALT, lower)).map_or(NONE, |row| row as u32)
     }
 
-    pub(super) fn fill(&self, row: u32, out: &mut [f32]) {
+    pub(in crate::score) fn fill(&self, row: u32, out: &mut [f32]) {
         match self.scales.get(row as usize) {
             Some(scale) => {
                 let values = &self.values[row as usize * self.width..(row as usize + 1) * self.width];
@@ -110,7 +110,7 @@ impl Vectors {
     }
 
     /// Do the arrays of a model file fit together?
-    pub(super) fn is_sound(&self) -> bool {
+    pub(in crate::score) fn is_sound(&self) -> bool {
         self.keys.len() == self.scales.len()
             && self.values.len() == self.keys.len() * self.width
             && self.keys.is_sorted()

@@ -26,7 +26,7 @@ fn with_all<T>(mut work: impl FnMut() -> T) -> [T; 3] {
     })
 }
 
-pub(in super::super) fn random(rng: &mut Rng, n: usize) -> Vec<f32> {
+pub(in crate::score) fn random(rng: &mut Rng, n: usize) -> Vec<f32> {
     (0..n).map(|_| (rng.unit() * 2.0 - 1.0) as f32).collect()
 }
 

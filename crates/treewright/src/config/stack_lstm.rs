@@ -1,0 +1,161 @@
+//! The settings of the stack-LSTM scorer.
+
+use serde::{Deserialize, Serialize};
+
+use super::LossKind;
+use crate::error::{Code, Error, Result};
+
+/// How the vector of a constituent is made from those of its children.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Composition {
+    /// A bidirectional LSTM reads the label and the children (Dyer et al. 2016).
+    #[default]
+    Lstm,
+    /// The element-wise maximum of the children, and the label.
+    Max,
+}
+
+/// How weights are changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OptimiserKind {
+    /// Adam (Kingma and Ba 2015).
+    #[default]
+    Adam,
+    /// Stochastic gradient descent.
+    Sgd,
+}
+
+/// The sizes of a stack-LSTM scorer, and how it learns. The default sizes are those of Liu and Zhang (2017), which paper
+/// 000 shares.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct StackLstmConfig {
+    /// Numbers in the embedding of a word.
+    pub word_size: usize,
+    /// Numbers in the embedding of a tag.
+    pub tag_size: usize,
+    /// Numbers in the embedding of an action.
+    pub action_size: usize,
+    /// Numbers in the vector of a word or constituent: the input of the LSTMs over stack and buffer.
+    pub input_size: usize,
+    /// Units of the LSTMs over stack, buffer and action history.
+    pub units: usize,
+    /// Layers of these LSTMs.
+    pub layers: usize,
+    /// Units between the states of the LSTMs and the scores of actions.
+    pub hidden: usize,
+    /// How constituents are composed.
+    pub composition: Composition,
+    /// Are the tags of the input looked at?
+    pub tags: bool,
+    /// The probability of leaving out a value that goes into an LSTM or into the hidden units while learning.
+    pub dropout: f64,
+    /// ... of treating a word that was seen once as unknown.
+    pub singleton_dropout: f64,
+    /// The loss of a state.
+    pub loss: LossKind,
+    /// About how many words a minibatch has; 1 is one sentence at a time.
+    pub batch_words: usize,
+    /// Parts of a minibatch, which threads share. It changes the order in which gradients are added, and so the model a
+    /// little; the number of threads does not.
+    pub shards: usize,
+    /// How weights are changed.
+    pub optimiser: OptimiserKind,
+    /// The learning rate at its highest. Adam's rises for a fiftieth of the training and then falls to a fiftieth.
+    pub learning_rate: f32,
+    /// For SGD: the learning rate is divided by 1 plus this times the number of epochs that are over.
+    pub decay: f32,
+    /// Adam's memory of gradients.
+    pub beta_1: f32,
+    /// Adam's memory of their squares.
+    pub beta_2: f32,
+    /// Gradients that are longer together are shortened to this.
+    pub clip: f32,
+    /// How much of the average of the weights is left after a step.
+    pub average: f32,
+}
+
+impl Default for StackLstmConfig {
+    fn default() -> Self {
+        StackLstmConfig {
+            word_size: 32,
+            tag_size: 12,
+            action_size: 16,
+            input_size: 128,
+            units: 128,
+            layers: 2,
+            hidden: 128,
+            composition: Composition::Lstm,
+            tags: true,
+            dropout: 0.2,
+            singleton_dropout: 0.5,
+            loss: LossKind::Log,
+            batch_words: 400,
+            shards: 1,
+            optimiser: OptimiserKind::Adam,
+            learning_rate: 2e-3,
+            decay: 0.05,
+            beta_1: 0.9,
+            beta_2: 0.95,
+            clip: 5.0,
+            average: 0.998,
+        }
+    }
+}
+
+impl StackLstmConfig {
+    /// Are these the settings that go without saying?
+    pub(super) fn is_default(&self) -> bool {
+        *self == StackLstmConfig::default()
+    }
+
+    /// Do the settings make sense?
+    ///
+    /// # Errors
+    /// With the name of the setting that does not.
+    pub fn check(&self) -> Result<()> {
+        /// Larger sizes are mistakes, or damage in a model file.
+        const MAX_SIZE: usize = 1 << 14;
+        let sizes = [
+            ("word-size", self.word_size),
+            ("tag-size", self.tag_size),
+            ("action-size", self.action_size),
+            ("input-size", self.input_size),
+            ("units", self.units),
+            ("hidden", self.hidden),
+            ("batch-words", self.batch_words),
+        ];
+        let refuse = |name: &str, what: &str| {
+            Err(Error::new(Code::BadTraining, format!("stack-lstm.{name} must be {what}")))
+        };
+        if let Some((name, _)) = sizes.iter().find(|(_, size)| !(1..=MAX_SIZE).contains(size)) {
+            return refuse(name, &format!("from 1 to {MAX_SIZE}"));
+        }
+        for (name, count) in [("layers", self.layers), ("shards", self.shards)] {
+            if !(1..=64).contains(&count) {
+                return refuse(name, "from 1 to 64");
+            }
+        }
+        let shares = [
+            ("dropout", self.dropout),
+            ("beta-1", self.beta_1.into()),
+            ("beta-2", self.beta_2.into()),
+            ("average", self.average.into()),
+        ];
+        if let Some((name, _)) = shares.iter().find(|(_, share)| !(0.0..1.0).contains(share)) {
+            return refuse(name, "from 0 to less than 1");
+        }
+        let is_positive = |number: f32| number.is_finite() && number > 0.0;
+        match () {
+            () if !(0.0..=1.0).contains(&self.singleton_dropout) => {
+                refuse("singleton-dropout", "from 0 to 1")
+            }
+            () if !is_positive(self.learning_rate) => refuse("learning-rate", "above 0"),
+            () if !is_positive(self.clip) => refuse("clip", "above 0"),
+            () if !self.decay.is_finite() || self.decay < 0.0 => refuse("decay", "0 or more"),
+            () => Ok(()),
+        }
+    }
+}

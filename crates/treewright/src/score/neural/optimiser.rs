@@ -1,0 +1,147 @@
+//! What learns the weights of a network: Adam or stochastic gradient descent, with averages of the weights for parsing.
+
+use super::kernel::{AdamStep, adam, add, approach, descend, squares};
+use crate::config::OptimiserKind;
+use crate::error::{Code, Error, Result};
+
+/// A share of the training in which Adam's learning rate rises, and what is left of it at the end.
+const WARM_UP: f64 = 0.02;
+const LAST_RATE: f64 = 0.02;
+const EPSILON: f32 = 1e-8;
+
+/// The settings of one step.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::score) struct StepSettings {
+    pub(in crate::score) kind: OptimiserKind,
+    /// The learning rate at its highest.
+    pub(in crate::score) learning_rate: f32,
+    /// For gradient descent: the rate is divided by 1 plus this times the epochs that are over.
+    pub(in crate::score) decay: f32,
+    /// Epochs of the whole training.
+    pub(in crate::score) n_epochs: usize,
+    pub(in crate::score) beta_1: f32,
+    pub(in crate::score) beta_2: f32,
+    /// Gradients that are longer together are shortened to this.
+    pub(in crate::score) clip: f32,
+    /// How much of the average of the weights is left after a step.
+    pub(in crate::score) average: f32,
+    /// The section of the settings, for error messages.
+    pub(in crate::score) section: &'static str,
+}
+
+/// All weights, and for each of them Adam's running means and the average over steps.
+#[derive(Clone, Debug)]
+pub(in crate::score) struct Optimiser {
+    pub(in crate::score) weights: Vec<f32>,
+    /// Running means of gradients and of their squares; empty for gradient descent.
+    means: Vec<f32>,
+    squares: Vec<f32>,
+    pub(in crate::score) averages: Vec<f32>,
+    pub(in crate::score) n_steps: u64,
+}
+
+impl Optimiser {
+    pub(in crate::score) fn new(weights: Vec<f32>, kind: OptimiserKind) -> Self {
+        let n_means = if kind == OptimiserKind::Adam { weights.len() } else { 0 };
+        Optimiser {
+            means: vec![0.0; n_means],
+            squares: vec![0.0; n_means],
+            averages: weights.clone(),
+            n_steps: 0,
+            weights,
+        }
+    }
+
+    /// Changes the weights by gradients that are sums of `n` terms, when this share of the training is over.
+    ///
+    /// # Errors
+    /// When the gradients are not finite.
+    pub(in crate::score) fn step(
+        &mut self,
+        gradients: &[f32],
+        n: f64,
+        progress: f64,
+        settings: &StepSettings,
+    ) -> Result<()> {
+        let length = squares(gradients).sqrt() / n;
+        if !length.is_finite() {
+            let message = format!(
+                "the network diverged in step {}: its gradients are not numbers any more; a smaller \
+                 {}.learning-rate may help",
+                self.n_steps + 1,
+                settings.section
+            );
+            return Err(Error::new(Code::BadTraining, message));
+        }
+        self.n_steps += 1;
+        let shorten = (f64::from(settings.clip) / length.max(1e-12)).min(1.0);
+        let highest = f64::from(settings.learning_rate);
+        match settings.kind {
+            OptimiserKind::Adam => {
+                let falling = LAST_RATE + (1.0 - LAST_RATE) * (1.0 - progress) / (1.0 - WARM_UP);
+                let rate = highest * falling.min(1.0).min((progress / WARM_UP).max(1e-3));
+                let correct = |beta: f32| 1.0 - f64::from(beta).powi(self.n_steps.min(1 << 30) as i32);
+                let step = AdamStep {
+                    scale: (shorten / n) as f32,
+                    beta_1: settings.beta_1,
+                    beta_2: settings.beta_2,
+                    rate: (rate / correct(settings.beta_1)) as f32,
+                    correct_2: (1.0 / correct(settings.beta_2)) as f32,
+                    epsilon: EPSILON,
+                };
+                adam(&mut self.weights, gradients, &mut self.means, &mut self.squares, &step);
+            }
+            OptimiserKind::Sgd => {
+                let n_epochs = (progress * settings.n_epochs as f64).floor();
+                let rate = highest / (1.0 + f64::from(settings.decay) * n_epochs);
+                descend(&mut self.weights, gradients, (rate * shorten / n) as f32);
+            }
+        }
+        // At first a mean of the last tenth of the steps, so that the random start is soon forgotten.
+        let share = (1.0 - settings.average).max(9.0 / (9.0 + self.n_steps as f32));
+        approach(&mut self.averages, &self.weights, share);
+        Ok(())
+    }
+
+    /// Writes all, for a checkpoint.
+    pub(in crate::score) fn save(&self, out: &mut Vec<u8>) {
+        out.extend(self.n_steps.to_le_bytes());
+        for numbers in [&self.weights, &self.means, &self.squares, &self.averages] {
+            out.extend_from_slice(bytemuck::cast_slice(numbers));
+        }
+    }
+
+    /// Takes up what `save` wrote; nothing if it has another length.
+    pub(in crate::score) fn load(&mut self, bytes: &[u8]) -> Option<()> {
+        let (n_steps, mut rest) = bytes.split_first_chunk::<8>()?;
+        let arrays = [&mut self.weights, &mut self.means, &mut self.squares, &mut self.averages];
+        if rest.len() != arrays.iter().map(|numbers| 4 * numbers.len()).sum::<usize>() {
+            return None;
+        }
+        for numbers in arrays {
+            let (bytes, after) = rest.split_at(4 * numbers.len());
+            let read = bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
+            numbers.iter_mut().zip(read).for_each(|(number, read)| *number = read);
+            rest = after;
+        }
+        self.n_steps = u64::from_le_bytes(*n_steps);
+        Some(())
+    }
+}
+
+/// Adds up the gradients of the parts of a minibatch. Those of embeddings, the first `n_embedded`, begin at 0: each part
+/// has touched few of them, and the caller adds these row by row.
+pub(in crate::score) fn gather<'a>(
+    gradients: &mut [f32],
+    n_embedded: usize,
+    parts: impl Iterator<Item = &'a [f32]>,
+) {
+    let (embedded, rest) = gradients.split_at_mut(n_embedded);
+    embedded.fill(0.0);
+    for (i, of_part) in parts.enumerate() {
+        match i {
+            0 => rest.copy_from_slice(&of_part[n_embedded..]),
+            _ => add(&of_part[n_embedded..], rest),
+        }
+    }
+}
