@@ -19,6 +19,8 @@ pub trait Registered: TransitionSystem {
     type Dynamic: Oracle<Self> + Clone + 'static;
     /// The dynamic oracle as printed, where the printed loss is not exact; the static one, if there is none.
     type Paper: Oracle<Self> + Clone + 'static;
+    /// The dynamic oracle as the program of its paper's authors computes it; the static one, if there is none.
+    type Authors: Oracle<Self> + Clone + 'static;
 }
 
 /// Something to be done with a system whose type is known only at run time: `tag.visit(visitor)` calls `visit` with
@@ -44,6 +46,8 @@ pub struct SystemInfo {
     pub has_dynamic_oracle: bool,
     /// Is there an oracle with the loss as its paper prints it?
     pub has_paper_oracle: bool,
+    /// Is there an oracle as its authors' program computes it?
+    pub has_authors_oracle: bool,
     /// The name of its default feature templates.
     pub features: &'static str,
 }
@@ -60,6 +64,7 @@ impl SystemInfo {
             OracleKind::Static => true,
             OracleKind::Dynamic => self.has_dynamic_oracle,
             OracleKind::Paper => self.has_paper_oracle,
+            OracleKind::Authors => self.has_authors_oracle,
         }
     }
 
@@ -82,10 +87,10 @@ impl SystemInfo {
 }
 
 /// Every system: tag, command-line name, type, default features, whether it is `crossing` (builds crossing arcs or
-/// discontinuous constituents), and its dynamic and its paper's oracle where they exist.
+/// discontinuous constituents), and its dynamic, its paper's and its authors' oracle where they exist.
 macro_rules! systems {
     ($($(#[$doc:meta])* $tag:ident = $name:literal => $system:ty, features $features:literal, crossing $crossing:literal
-        $(, dynamic $dynamic:ty)? $(, paper $paper:ty)?;)*) => {
+        $(, dynamic $dynamic:ty)? $(, paper $paper:ty)? $(, authors $authors:ty)?;)*) => {
         /// The transition systems by name.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, serde::Deserialize)]
         pub enum SystemTag {
@@ -120,10 +125,12 @@ macro_rules! systems {
                 is_crossing: $crossing,
                 has_dynamic_oracle: is_given(&[$(stringify!($dynamic))?]),
                 has_paper_oracle: is_given(&[$(stringify!($paper))?]),
+                has_authors_oracle: is_given(&[$(stringify!($authors))?]),
                 features: $features,
             };
             type Dynamic = oracle_or_static!($($dynamic)?);
             type Paper = oracle_or_static!($($paper)?);
+            type Authors = oracle_or_static!($($authors)?);
         })*
     };
 }
@@ -148,7 +155,8 @@ systems! {
         dynamic systems::top_down::DynamicOracle, paper systems::paper::PaperOracle;
     /// Constituents, continuous: a non-terminal is opened after its first child.
     InOrder = "in-order" => systems::in_order::InOrder, features "in-order", crossing false,
-        dynamic systems::in_order::DynamicOracle, paper systems::paper::PaperOracle;
+        dynamic systems::in_order::DynamicOracle, paper systems::paper::PaperOracle,
+        authors systems::in_order::AuthorsOracle;
     /// Constituents, continuous: binary trees from the bottom up.
     BottomUp = "bottom-up" => systems::bottom_up::BottomUp, features "spans", crossing false;
     /// Constituents, continuous: binary trees from the bottom up, in exactly 2n actions.
@@ -187,11 +195,14 @@ pub enum OracleKind {
     Dynamic,
     /// The dynamic oracle as its paper prints it.
     Paper,
+    /// The dynamic oracle as the program of its paper's authors computes it.
+    Authors,
 }
 
 impl OracleKind {
     /// Every kind.
-    pub const ALL: &[OracleKind] = &[OracleKind::Static, OracleKind::Dynamic, OracleKind::Paper];
+    pub const ALL: &[OracleKind] =
+        &[OracleKind::Static, OracleKind::Dynamic, OracleKind::Paper, OracleKind::Authors];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -199,6 +210,7 @@ impl OracleKind {
             OracleKind::Static => "static",
             OracleKind::Dynamic => "dynamic",
             OracleKind::Paper => "paper",
+            OracleKind::Authors => "authors",
         }
     }
 
@@ -215,6 +227,7 @@ impl OracleKind {
         Ok(match self {
             OracleKind::Dynamic => Box::new(S::Dynamic::for_gold(system, gold)?),
             OracleKind::Paper => Box::new(S::Paper::for_gold(system, gold)?),
+            OracleKind::Authors => Box::new(S::Authors::for_gold(system, gold)?),
             OracleKind::Static => Box::new(StaticOracle::for_gold(system, gold)?),
         })
     }

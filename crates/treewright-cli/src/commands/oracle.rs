@@ -43,7 +43,7 @@ pub struct OracleArgs {
     #[arg(long, value_name = "SYSTEM", value_parser = values::system())]
     system: SystemTag,
 
-    /// static, dynamic (exact) or paper (the loss as printed) [default: dynamic where there is one]
+    /// static, dynamic (exact), paper (the loss as printed) or authors (as their program computes it) [default: dynamic where there is one]
     #[arg(long, value_name = "ORACLE", value_parser = values::oracle())]
     oracle: Option<OracleKind>,
 

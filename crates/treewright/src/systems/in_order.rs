@@ -17,8 +17,10 @@ use crate::system::{ActionSet, SystemOptions, TransitionSystem, check_limit};
 use crate::systems::labels::{self, Labels, PlacedLabels, builds};
 use crate::tree::{Child, ConstituentTree, Underivable};
 
+mod authors;
 mod oracle;
 
+pub use authors::AuthorsOracle;
 pub use oracle::DynamicOracle;
 
 /// The in-order system.

@@ -341,8 +341,13 @@ impl SystemVisitor for Prepare<'_> {
     fn visit<S: Registered>(self) -> Result<Start> {
         let Prepare { config, data } = self;
         // The static oracle may stand in for a dynamic one, the default; a paper's own is only ever asked for by name.
-        if config.oracle == OracleKind::Paper && !S::INFO.has_paper_oracle {
-            let message = format!("{} has no oracle as printed in a paper beside its exact one", S::TAG);
+        let what = match config.oracle {
+            OracleKind::Paper => "as printed in a paper",
+            OracleKind::Authors => "as computed by a paper's authors",
+            OracleKind::Static | OracleKind::Dynamic => "",
+        };
+        if !what.is_empty() && !S::INFO.has_oracle(config.oracle) {
+            let message = format!("{} has no oracle {what} beside its exact one", S::TAG);
             return Err(Error::new(Code::BadTraining, message));
         }
         let preparer = Preparer::new(&config.preparation(), S::UNARIES)?;

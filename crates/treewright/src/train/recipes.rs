@@ -26,6 +26,8 @@ impl Recipe {
         "constituents",
         "headed-constituents",
         "discontinuous",
+        "paper-000-in-order",
+        "paper-000-top-down",
         "paper-001",
         "paper-004",
         "paper-003",

@@ -106,9 +106,9 @@ pub struct TrainArgs {
     #[arg(long, value_name = "FILE")]
     pub vectors: Option<PathBuf>,
 
-    /// The scorer: perceptron (linear, over feature templates) or neural (LSTMs over words; learns step by step, no tags
-    /// needed) [default: perceptron]
-    #[arg(long, value_parser = ["perceptron", "neural"], hide_possible_values = true)]
+    /// The scorer: perceptron (linear, over feature templates), neural (LSTMs over words; learns step by step, no tags
+    /// needed) or stack-lstm (LSTMs over stack, buffer and actions; learns step by step, looks at tags) [default: perceptron]
+    #[arg(long, value_parser = ["perceptron", "neural", "stack-lstm"], hide_possible_values = true)]
     pub scorer: Option<String>,
 
     /// The oracle of step-by-step training [default: dynamic; static where a system has none]
@@ -235,9 +235,13 @@ pub enum UpdateArg {
     MaxViolation,
 }
 
+fn is_network(scorer: &str) -> bool {
+    matches!(scorer, "neural" | "stack-lstm")
+}
+
 /// Is the scorer a neural network?
 pub fn is_neural(config: &TrainConfig) -> bool {
-    config.scorer == "neural"
+    is_network(&config.scorer)
 }
 
 fn probability(text: &str) -> Result<f64, String> {
@@ -298,7 +302,7 @@ impl TrainArgs {
             config.pseudo_projective = String::new();
         }
         // A neural network learns step by step, and its scores are good enough for greedy search.
-        if self.scorer.as_deref() == Some("neural") {
+        if self.scorer.as_deref().is_some_and(is_network) {
             config.update = Update::Local;
             config.beam = self.beam.unwrap_or(1);
         }
