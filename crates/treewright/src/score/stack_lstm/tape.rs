@@ -4,11 +4,15 @@
 //! Vectors of words, openings and constituents are *items*. Side tables, one per open sentence, say which row belongs to a
 //! node, a cell of the stack or buffer, or a step of the history.
 
+mod back;
+mod missing;
+
+use self::missing::{Missing, Todo, find_steps};
 use super::chain::{Noise, States};
 use super::network::{Chain, GUARD, N_CHAINS, ROOT, Trees, Weights};
-use crate::forest::{Forest, Kind, View};
-use crate::ids::{CellId, NodeId, StepId};
-use crate::score::neural::kernel::{Left, Sum, add, maximum};
+use crate::forest::{Forest, View};
+use crate::ids::NodeId;
+use crate::score::neural::kernel::{Left, maximum};
 use crate::score::neural::layers::Scratch;
 use crate::score::neural::words::NONE;
 use crate::sentence::Sentence;
@@ -36,39 +40,6 @@ impl Side {
         self.cells.resize(forest.n_cells(), NONE);
         self.buffer_cells.resize(forest.n_cells(), NONE);
         self.steps.resize(forest.n_steps(), NONE);
-    }
-}
-
-/// Something to make for one of the sentences of a call.
-#[derive(Clone, Copy, Debug)]
-struct Todo<T> {
-    query: usize,
-    what: T,
-    /// For the bottommost cell of a buffer: the state of the words that were never shifted.
-    base: u32,
-}
-
-/// What is missing, by level.
-#[derive(Clone, Debug)]
-struct Levels<T>(Vec<Vec<Todo<T>>>);
-
-impl<T> Default for Levels<T> {
-    fn default() -> Self {
-        Levels(Vec::new())
-    }
-}
-
-impl<T> Levels<T> {
-    fn push(&mut self, level: u32, todo: Todo<T>) {
-        let level = level as usize;
-        if self.0.len() <= level {
-            self.0.resize_with(level + 1, Vec::new);
-        }
-        self.0[level].push(todo);
-    }
-
-    fn clear(&mut self) {
-        self.0.iter_mut().for_each(Vec::clear);
     }
 }
 
@@ -104,17 +75,6 @@ pub(super) struct Tape {
     missing: Missing,
     /// The states below everything: of stack, buffer and history.
     guards: [u32; 3],
-}
-
-#[derive(Clone, Debug, Default)]
-struct Missing {
-    nodes: Levels<NodeId>,
-    cells: Levels<CellId>,
-    buffer_cells: Levels<CellId>,
-    steps: Levels<StepId>,
-    found: Vec<NodeId>,
-    stack: Vec<NodeId>,
-    chain: Vec<CellId>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -424,86 +384,6 @@ impl Tape {
         self.missing = missing;
     }
 
-    /// Finds the missing states of a chain of cells, of the stack or (with a base) of the buffer, and their items.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "what belongs to one sentence, and where to put what is found"
-    )]
-    fn find_cells(
-        &mut self,
-        weights: Weights<'_>,
-        query: usize,
-        side: &mut Side,
-        forest: &Forest,
-        top: Option<CellId>,
-        base: Option<u32>,
-        missing: &mut Missing,
-    ) {
-        missing.chain.clear();
-        let mut at = top;
-        let mut level = 0;
-        while let Some(cell) = at {
-            let row = if base.is_none() { side.cells[cell.index()] } else { side.buffer_cells[cell.index()] };
-            if row != NONE {
-                level = if row >= PENDING { row - PENDING + 1 } else { 0 };
-                break;
-            }
-            missing.chain.push(cell);
-            at = forest.cell(cell).below;
-        }
-        while let Some(cell) = missing.chain.pop() {
-            let cells = if base.is_none() { &mut side.cells } else { &mut side.buffer_cells };
-            cells[cell.index()] = PENDING + level;
-            let todo = Todo { query, what: cell, base: base.unwrap_or(self.guards[0]) };
-            if base.is_none() { &mut missing.cells } else { &mut missing.buffer_cells }.push(level, todo);
-            level += 1;
-            self.find_nodes(weights, query, side, forest, forest.cell(cell).node, missing);
-        }
-    }
-
-    /// Finds the missing items of a node and of all below it.
-    fn find_nodes(
-        &mut self,
-        weights: Weights<'_>,
-        query: usize,
-        side: &mut Side,
-        forest: &Forest,
-        node: NodeId,
-        missing: &mut Missing,
-    ) {
-        let Missing { nodes, found, stack, .. } = missing;
-        stack.push(node);
-        while let Some(node) = stack.pop() {
-            if side.nodes[node.index()] != NONE {
-                continue;
-            }
-            let it = forest.node(node);
-            side.nodes[node.index()] = match it.kind {
-                Kind::Opening => self.symbol(weights, weights.network.symbol(it.kind, it.label)),
-                Kind::Word | Kind::Root if forest.attachment(node).is_none() => match it.kind {
-                    Kind::Word => side.words[it.head.index()],
-                    _ => self.symbol(weights, ROOT),
-                },
-                _ => {
-                    found.push(node);
-                    parts(forest, node, |part| stack.push(part));
-                    PENDING
-                }
-            };
-        }
-        // What a node is made of is older than the node.
-        found.sort_unstable();
-        for node in found.drain(..) {
-            let mut level = 0;
-            parts(forest, node, |part| {
-                let row = side.nodes[part.index()];
-                level = level.max(if row >= PENDING { row - PENDING + 1 } else { 0 });
-            });
-            side.nodes[node.index()] = PENDING + level;
-            nodes.push(level, Todo { query, what: node, base: NONE });
-        }
-    }
-
     /// Makes the items of nodes that are made of items which are there.
     fn compose(
         &mut self,
@@ -525,10 +405,8 @@ impl Tape {
         let n_children = |todo: &Todo<NodeId>| queries[todo.query].forest.children(todo.what).len();
         let label = |todo: &Todo<NodeId>| {
             let forest = queries[todo.query].forest;
-            let node = forest.node(match network.trees {
-                Trees::Dependencies => forest.attachment(todo.what).expect("it has a dependent").1,
-                _ => todo.what,
-            });
+            let node =
+                forest.node(forest.attachment(todo.what).map_or(todo.what, |(_, dependent)| dependent));
             network.symbol(node.kind, node.label)
         };
         let labels: Vec<usize>;
@@ -560,7 +438,7 @@ impl Tape {
             }
         } else {
             labels = order.iter().map(|todo| label(todo)).collect();
-            for (todo, &label) in order.iter().zip(&labels) {
+            for (i, (todo, &label)) in order.iter().zip(&labels).enumerate() {
                 let label = self.symbol(weights, label);
                 let Query { side, forest, .. } = queries[todo.query];
                 let side = &sides[side];
@@ -574,14 +452,17 @@ impl Tape {
                         x.extend_from_slice(item(row));
                         sources.push(row);
                     }
-                    continue;
+                } else {
+                    let (at, of) = (x.len(), sources.len());
+                    let mut children =
+                        forest.children(todo.what).iter().map(|child| side.nodes[child.index()]);
+                    let first = children.next().expect("a constituent has children");
+                    x.extend_from_slice(item(first));
+                    sources.resize(of + size, first);
+                    children.for_each(|row| maximum(item(row), row, &mut x[at..], &mut sources[of..]));
                 }
-                let (at, of) = (x.len(), sources.len());
-                let mut children = forest.children(todo.what).iter().map(|child| side.nodes[child.index()]);
-                let first = children.next().expect("a constituent has children");
-                x.extend_from_slice(item(first));
-                sources.resize(of + size, first);
-                children.for_each(|row| maximum(item(row), row, &mut x[at..], &mut sources[of..]));
+                // A model file that names the trees of another system gives bad parses, and nothing worse.
+                x.resize((start + i + 1) * n_in, 0.0);
             }
         }
         let n = order.len();
@@ -616,120 +497,6 @@ impl Tape {
             new.iter().zip(first..).for_each(|(&label, row)| self.symbols[label][i] = row);
         }
     }
-
-    /// Adds the gradients of the scores of the next configuration.
-    pub(super) fn push_gradients(&mut self, row: &[f32]) {
-        self.scored.gradients.extend_from_slice(row);
-    }
-
-    /// The way back from the gradients of scores. The gradients of all but embeddings of words and tags go to `gradients`,
-    /// whatever was there; `add_embedded` adds those.
-    pub(super) fn back(&mut self, weights: Weights<'_>, gradients: &mut [f32]) {
-        let Weights { network, packed, .. } = weights;
-        let (size, units, p) = (network.config.input_size, network.config.units, network.config.dropout);
-        self.d_items.clear();
-        self.d_items.resize(self.items.len(), 0.0);
-        self.joins.dy.resize(self.joins.n * size, 0.0);
-        self.words.dy.resize(self.words.words.len() * size, 0.0);
-        self.words.dx.resize(self.words.x.len(), 0.0);
-        self.chains.iter_mut().for_each(States::start_back);
-        for array in [network.symbols, network.actions] {
-            array.of_mut(gradients).fill(0.0);
-        }
-        let Tape { items, d_items, symbols, chains, words, joins, scored, ops, indices, scratch, dx, .. } =
-            self;
-        let Scored { sources, x, hidden, gradients: d_scores, d_hidden, dx: d_state } = scored;
-        d_hidden.resize(hidden.len(), 0.0);
-        d_state.resize(x.len(), 0.0);
-        let to_hidden = Some((&mut **d_hidden, Sum::Fresh));
-        network.output.back(&packed.output, hidden, d_scores, gradients, to_hidden, scratch);
-        relu_back(hidden, d_hidden);
-        network.state.back(&packed.state, x, d_hidden, gradients, Some((d_state, Sum::Fresh)), scratch);
-        Noise::back(p, x, d_state);
-        let n_state = network.state.weights.n_rows;
-        for (sources, gradient) in sources.iter().zip(d_state.chunks_exact(n_state)) {
-            let mut parts = gradient.chunks_exact(units);
-            let mut pass = |chain: Chain, row: u32| {
-                chains[chain as usize].add_gradient(row, parts.next().expect("a state has all parts"));
-            };
-            pass(Chain::Stack, sources[0]);
-            pass(Chain::Buffer, sources[1]);
-            pass(Chain::History, sources[2]);
-            if network.has_deque() {
-                pass(Chain::Stack, sources[3]);
-                add(&gradient[4 * units..], row_mut(d_items, sources[4], size));
-            }
-        }
-        for &op in ops.iter().rev() {
-            match op {
-                Op::Extend { chain, first, n, at } => {
-                    let (inputs, before) = indices[at as usize..(at + 2 * n) as usize].split_at(n as usize);
-                    let (packed, states) = (&packed.chains[chain as usize], &mut chains[chain as usize]);
-                    packed.back(states, first, before, p, dx, |j, dx| match chain {
-                        Chain::History => add(dx, network.actions.row_mut(gradients, inputs[j] as usize)),
-                        _ => add(dx, row_mut(d_items, inputs[j], size)),
-                    });
-                }
-                Op::Join { first, n, join } => {
-                    let (at, end) = (first as usize * size, (first + n) as usize * size);
-                    let dy = &mut joins.dy[join as usize * size..(join + n) as usize * size];
-                    dy.copy_from_slice(&d_items[at..end]);
-                    relu_back(&items[at..end], dy);
-                    let width = network.join.weights.n_rows;
-                    dx.resize(n as usize * width, 0.0);
-                    packed.join.back_to_input(Left::dense(dy, size), dx, width, Sum::Fresh);
-                    let n_sources = joins.sources.len() / joins.n;
-                    let sources = joins.sources[join as usize * n_sources..].chunks_exact(n_sources);
-                    for (dx, sources) in dx.chunks_exact(width).zip(sources) {
-                        let (first, second) = dx.split_at(size);
-                        if network.composes_by_lstm() {
-                            chains[Chain::Forward as usize].add_gradient(sources[0], first);
-                            chains[Chain::Backward as usize].add_gradient(sources[1], second);
-                            continue;
-                        }
-                        add(first, row_mut(d_items, sources[0], size));
-                        if network.trees == Trees::Dependencies {
-                            for (dx, &row) in second.chunks_exact(size).zip(&sources[1..]) {
-                                add(dx, row_mut(d_items, row, size));
-                            }
-                        } else {
-                            for (i, (dx, &row)) in second.iter().zip(&sources[1..]).enumerate() {
-                                d_items[row as usize * size + i] += dx;
-                            }
-                        }
-                    }
-                }
-                Op::Words { first, n, word } => {
-                    let (at, end) = (first as usize * size, (first + n) as usize * size);
-                    let dy = &mut words.dy[word as usize * size..(word + n) as usize * size];
-                    dy.copy_from_slice(&d_items[at..end]);
-                    relu_back(&items[at..end], dy);
-                    let n_in = network.input.weights.n_rows;
-                    let dx = &mut words.dx[word as usize * n_in..(word + n) as usize * n_in];
-                    packed.input.back_to_input(Left::dense(dy, size), dx, n_in, Sum::Fresh);
-                }
-            }
-        }
-        for (symbol, rows) in symbols.iter().enumerate().filter(|(_, rows)| rows[0] != NONE) {
-            add(row_mut(d_items, rows[0], size), network.symbols.row_mut(gradients, symbol));
-        }
-        for (lstm, states) in network.chains.iter().zip(&*chains) {
-            lstm.back_to_weights(states, gradients, scratch);
-        }
-        network.join.back_to_weights(&joins.x, &joins.dy, gradients, scratch);
-        network.input.back_to_weights(&words.x, &words.dy, gradients, scratch);
-    }
-
-    /// Adds the gradients of embeddings of words and tags, as the way back left them, to their rows.
-    pub(super) fn add_embedded(&self, weights: &super::network::Network, gradients: &mut [f32]) {
-        let Words { words, tags, dx, .. } = &self.words;
-        let (word_size, tag_size) = (weights.words.n_columns, weights.tags.n_columns);
-        let rows = dx.chunks_exact(weights.input.weights.n_rows);
-        for ((dx, &word), &tag) in rows.zip(words).zip(tags) {
-            add(&dx[..word_size], weights.words.row_mut(gradients, word as usize));
-            add(&dx[word_size..word_size + tag_size], weights.tags.row_mut(gradients, tag as usize));
-        }
-    }
 }
 
 impl Scored {
@@ -737,49 +504,5 @@ impl Scored {
         let Scored { sources, x, hidden, gradients, .. } = self;
         sources.clear();
         [x, hidden, gradients].into_iter().for_each(Vec::clear);
-    }
-}
-
-fn row_mut(values: &mut [f32], row: u32, size: usize) -> &mut [f32] {
-    &mut values[row as usize * size..(row as usize + 1) * size]
-}
-
-/// The way back of ReLU, from what came out.
-fn relu_back(values: &[f32], gradients: &mut [f32]) {
-    let pairs = gradients.iter_mut().zip(values);
-    pairs.for_each(|(gradient, value)| *gradient = if *value > 0.0 { *gradient } else { 0.0 });
-}
-
-/// What the item of a node is made of.
-fn parts(forest: &Forest, node: NodeId, mut part: impl FnMut(NodeId)) {
-    match forest.attachment(node) {
-        Some((head, dependent)) => [head, dependent].into_iter().for_each(part),
-        None => forest.children(node).iter().for_each(|&child| part(child)),
-    }
-}
-
-/// Finds the missing states of the history.
-fn find_steps(
-    query: usize,
-    side: &mut Side,
-    forest: &Forest,
-    past: Option<StepId>,
-    missing: &mut Levels<StepId>,
-) {
-    let mut chain = Vec::new();
-    let (mut at, mut level) = (past, 0);
-    while let Some(step) = at {
-        let row = side.steps[step.index()];
-        if row != NONE {
-            level = if row >= PENDING { row - PENDING + 1 } else { 0 };
-            break;
-        }
-        chain.push(step);
-        at = forest.step(step).before;
-    }
-    for step in chain.into_iter().rev() {
-        side.steps[step.index()] = PENDING + level;
-        missing.push(level, Todo { query, what: step, base: NONE });
-        level += 1;
     }
 }
