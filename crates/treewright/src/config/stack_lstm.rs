@@ -92,7 +92,7 @@ impl Default for StackLstmConfig {
             dropout: 0.2,
             singleton_dropout: 0.5,
             loss: LossKind::Log,
-            batch_words: 400,
+            batch_words: 100,
             shards: 1,
             optimiser: OptimiserKind::Adam,
             learning_rate: 2e-3,

@@ -327,7 +327,9 @@ fn it_learns_and_neither_threads_nor_interruptions_change_what() {
         let mut config = config(SystemTag::InOrder);
         config.stack_lstm.optimiser = optimiser;
         config.stack_lstm.loss = loss;
-        config.stack_lstm.learning_rate = if optimiser == OptimiserKind::Adam { 1e-2 } else { 0.1 };
+        // By gradient descent one sentence at a time, as in the papers.
+        (config.stack_lstm.learning_rate, config.stack_lstm.batch_words) =
+            if optimiser == OptimiserKind::Adam { (1e-2, 60) } else { (0.1, 1) };
         config.stack_lstm.input_size = 20;
         config.stack_lstm.units = 20;
         config.stack_lstm.dropout = 0.0;
