@@ -40,7 +40,7 @@ struct Shard {
 
 impl StackLstmLearner {
     pub(super) fn new(network: Network, seed: u64, n_epochs: usize) -> Self {
-        let weights = network.start(&mut Rng::new(seed ^ 0x7374_6163_6B));
+        let weights = network.start(&mut Rng::new(seed ^ 0x0073_7461_636B));
         let shard = || Shard {
             tape: Tape::new(true),
             slots: Slots::default(),

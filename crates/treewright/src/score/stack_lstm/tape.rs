@@ -206,7 +206,9 @@ impl Tape {
         let (size, n_in) = (config.input_size, network.input.weights.n_rows);
         let first = self.n_items(weights);
         if !self.keeps {
-            (self.words.words.clear(), self.words.tags.clear(), self.words.x.clear());
+            self.words.words.clear();
+            self.words.tags.clear();
+            self.words.x.clear();
         }
         let start = self.words.words.len();
         let mut n = 0;
@@ -245,7 +247,8 @@ impl Tape {
         let longest = sentences.iter().map(|sentence| sentence.len()).max().unwrap_or(0);
         let (mut inputs, mut before) = (Vec::new(), Vec::new());
         for done in 0..longest {
-            (inputs.clear(), before.clear());
+            inputs.clear();
+            before.clear();
             let long = || numbers.iter().zip(sentences).filter(|(_, sentence)| sentence.len() > done);
             for (&number, sentence) in long() {
                 let at = sentence.len() - done - 1;
@@ -349,7 +352,8 @@ impl Tape {
         let (mut inputs, mut before) = (Vec::new(), Vec::new());
         for (chain, levels) in [(Chain::Stack, &missing.cells), (Chain::Buffer, &missing.buffer_cells)] {
             for level in levels.0.iter().filter(|level| !level.is_empty()) {
-                (inputs.clear(), before.clear());
+                inputs.clear();
+                before.clear();
                 for &Todo { query, what, base } in level {
                     let (side, cell) = (&sides[queries[query].side], queries[query].forest.cell(what));
                     let cells = if chain == Chain::Stack { &side.cells } else { &side.buffer_cells };
@@ -365,7 +369,8 @@ impl Tape {
             }
         }
         for level in missing.steps.0.iter().filter(|level| !level.is_empty()) {
-            (inputs.clear(), before.clear());
+            inputs.clear();
+            before.clear();
             for &Todo { query, what, .. } in level {
                 let step = queries[query].forest.step(what);
                 let steps = &sides[queries[query].side].steps;
@@ -396,7 +401,8 @@ impl Tape {
         let network = weights.network;
         let (size, n_in) = (network.config.input_size, network.join.weights.n_rows);
         if !self.keeps {
-            (self.joins.x.clear(), self.joins.sources.clear());
+            self.joins.x.clear();
+            self.joins.sources.clear();
             self.joins.n = 0;
         }
         let start = self.joins.n;
