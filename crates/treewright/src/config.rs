@@ -1,7 +1,9 @@
 //! The settings of a training run, as data: flags, a TOML file and the model file all hold this.
 
+mod encoder;
 mod neural;
 
+pub use encoder::EncoderFiles;
 pub use neural::{LossKind, NeuralConfig};
 
 use std::sync::Arc;
@@ -108,6 +110,9 @@ pub struct TrainConfig {
     /// Word vectors for a neural scorer, which keeps what it needs of them.
     #[serde(skip)]
     pub vectors: Arc<WordVectors>,
+    /// A pre-trained encoder for a neural scorer, whose model keeps it.
+    #[serde(skip)]
+    pub encoder: Arc<EncoderFiles>,
     /// The neural scorer.
     #[serde(skip_serializing_if = "NeuralConfig::is_default")]
     pub neural: NeuralConfig,
@@ -150,6 +155,7 @@ impl Default for TrainConfig {
             min_weight: 0.0,
             note: String::new(),
             vectors: Arc::default(),
+            encoder: Arc::default(),
             neural: NeuralConfig::default(),
         }
     }

@@ -5,6 +5,7 @@
 //! over places is computed once per word; the labels of items and dependents are looked at; tags are learnt beside actions.
 
 mod characters;
+mod encoder;
 mod file;
 #[cfg(test)]
 mod gradients;
@@ -16,6 +17,8 @@ mod model;
 mod network;
 mod places;
 mod words;
+
+pub use self::encoder::Encoder;
 
 use std::sync::Arc;
 
