@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use super::encoder::InputMemory;
+use super::file::Extra;
 use super::kernel::{AdamStep, adam, add, approach, squares};
 use super::layers::Dropout;
 use super::model::NeuralModel;
 use super::network::{BackMemory, Encoding, Network, PackedNetwork, States, Weights};
 use crate::error::{Code, Error, Result};
+use crate::parallel;
 use crate::rng::Rng;
 use crate::score::{
     BatchLearner, LearnerPart, Learning, Mode, Rows, Scorer, ScorerModel, SlotId, Slots, Views,
@@ -21,6 +24,8 @@ const EPSILON: f32 = 1e-8;
 /// A network that learns.
 pub(super) struct NeuralLearner {
     network: Arc<Network>,
+    /// The arrays of the encoder, for the model file.
+    extra: Vec<Extra>,
     /// All weights, and for each of them Adam's running means and the average over steps.
     weights: Vec<f32>,
     means: Vec<f32>,
@@ -49,7 +54,7 @@ struct Shard {
 }
 
 impl NeuralLearner {
-    pub(super) fn new(network: Network, seed: u64) -> Self {
+    pub(super) fn new(network: Network, extra: Vec<Extra>, seed: u64) -> Self {
         let weights = network.start(&mut Rng::new(seed ^ 0x6E65_7572_616C));
         let zeros = vec![0.0; weights.len()];
         NeuralLearner {
@@ -63,6 +68,7 @@ impl NeuralLearner {
             shards: std::iter::repeat_with(Shard::default).take(network.config.shards).collect(),
             seed,
             weights,
+            extra,
             network: Arc::new(network),
         }
     }
@@ -93,12 +99,36 @@ impl Learning for NeuralLearner {
         }
     }
 
+    fn prepare(
+        &mut self,
+        sentences: &[&Sentence],
+        jobs: usize,
+        advance: &mut dyn FnMut(usize, usize),
+    ) -> Result<()> {
+        /// Sentences that a thread reads at a time.
+        const TOGETHER: usize = 64;
+        let Some(encoder) = &self.network.encoder else { return Ok(()) };
+        let worker = || {
+            let mut memory = InputMemory::default();
+            move |sentences: &[&Sentence]| {
+                encoder.read(sentences, &mut memory, |_, _, _| ());
+                sentences.len()
+            }
+        };
+        let mut done = 0;
+        parallel::map(jobs, sentences.chunks(TOGETHER), worker, |n| {
+            done += n;
+            advance(done, sentences.len());
+            Ok(())
+        })
+    }
+
     fn n_features(&self) -> usize {
         self.weights.len()
     }
 
     fn freeze(&self) -> Result<Arc<dyn ScorerModel>> {
-        Ok(Arc::new(NeuralModel::new(self.network.clone(), &self.averages)))
+        Ok(Arc::new(NeuralModel::new(self.network.clone(), &self.averages, &self.extra)))
     }
 
     fn save(&self, out: &mut Vec<u8>) {
@@ -195,6 +225,7 @@ impl Scorer for Part<'_> {
         weights.read_tags(sentences, encoding);
         weights.drop_words(encoding, rng);
         weights.embed(encoding, Some(rng));
+        weights.read_encoder(sentences, encoding, Some(rng));
         weights.read_context(encoding, Some(rng));
         states.clear();
         *n_words = encoding.batch.n_rows();

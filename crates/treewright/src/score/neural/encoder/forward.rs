@@ -269,7 +269,13 @@ impl PackedEncoder {
 }
 
 /// Adds half of the vector of each piece that is the first or the last of its word to the word's row of `out`.
-fn collect(words: &[[u32; 2]], rows: Range<usize>, x: &[f32], out: &mut [f32], (width, stride): (usize, usize)) {
+fn collect(
+    words: &[[u32; 2]],
+    rows: Range<usize>,
+    x: &[f32],
+    out: &mut [f32],
+    (width, stride): (usize, usize),
+) {
     // Words go by sentence, so those of a group lie together.
     let first = words.partition_point(|[_, last]| (*last as usize) < rows.start);
     for (word, ends) in words.iter().enumerate().skip(first) {
@@ -306,7 +312,14 @@ impl PackedLayer {
             let rows = window.start - first..window.end - first;
             let (own, rest) = looks.split_at_mut(sizes.n_heads * rows.len() * rows.len());
             looks = rest;
-            look(sizes, &attention[rows.start * 3 * width..], rows.len(), own, &mut context[rows.start * width..], scratch);
+            look(
+                sizes,
+                &attention[rows.start * 3 * width..],
+                rows.len(),
+                own,
+                &mut context[rows.start * width..],
+                scratch,
+            );
         }
         product(&self.mixed, context, width, resize(middle, n_rows * width), width);
         add(x, middle);
@@ -345,6 +358,12 @@ fn look(
         multiply(Left { values: part(0), n_rows: n, stride }, &scratch.packed_keys, looks, n, Sum::Fresh);
         scale(looks, by);
         looks.chunks_exact_mut(n).for_each(softmax);
-        multiply(Left::dense(looks, n), &scratch.packed_values, &mut context[head * size..], width, Sum::Fresh);
+        multiply(
+            Left::dense(looks, n),
+            &scratch.packed_values,
+            &mut context[head * size..],
+            width,
+            Sum::Fresh,
+        );
     }
 }

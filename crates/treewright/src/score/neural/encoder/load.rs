@@ -172,7 +172,8 @@ impl<'a> Weights<'a> {
         let mut positions = self.numbers("embeddings.position_embeddings.weight", &[n_positions, width])?;
         let types = "embeddings.token_type_embeddings.weight";
         let of_types = self.numbers(types, &self.shape(types)?)?;
-        let first = of_types.get(..width).ok_or_else(|| format!("the encoder's array {types} is too small"))?;
+        let first =
+            of_types.get(..width).ok_or_else(|| format!("the encoder's array {types} is too small"))?;
         for row in positions.chunks_exact_mut(width) {
             row.iter_mut().zip(first).for_each(|(number, of_type)| *number += of_type);
         }

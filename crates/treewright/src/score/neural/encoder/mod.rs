@@ -5,9 +5,13 @@
 //! no padding.
 
 mod forward;
+mod input;
 mod kernel;
 mod load;
+mod stored;
 mod tokenizer;
+
+pub(super) use self::input::{EncoderHeader, EncoderInput, InputMemory, fill};
 
 use std::sync::Arc;
 
@@ -133,4 +137,4 @@ impl Layout {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

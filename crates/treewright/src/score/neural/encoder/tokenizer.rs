@@ -66,9 +66,8 @@ impl Tokenizer {
         }
         let pieces: Vec<String> = text.lines().map(|line| line.trim_end().to_owned()).collect();
         let is_special = |piece: &str| piece.starts_with('[') && piece.ends_with(']');
-        let has_capitals = pieces
-            .iter()
-            .any(|piece| !is_special(piece) && piece.chars().any(|c| c.is_ascii_uppercase()));
+        let has_capitals =
+            pieces.iter().any(|piece| !is_special(piece) && piece.chars().any(|c| c.is_ascii_uppercase()));
         Self::new(pieces, lower_case.unwrap_or(!has_capitals))
     }
 
@@ -193,7 +192,8 @@ fn is_chinese(c: char) -> bool {
 mod tests {
     use super::*;
 
-    const PIECES: &str = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nun\n##aff\n##able\ncafe\ndon\n'\nt\n.\n-\n語\nb\n##b\nstrasse";
+    const PIECES: &str =
+        "[PAD]\n[UNK]\n[CLS]\n[SEP]\nun\n##aff\n##able\ncafe\ndon\n'\nt\n.\n-\n語\nb\n##b\nstrasse";
 
     #[track_caller]
     fn check(word: &str, expected: &[&str]) {
