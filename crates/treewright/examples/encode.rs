@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release --example encode -- DIR LAYERS < SENTENCES`: for each line of standard input, words apart by spaces,
 //! a line of JSON with the vector of each word. DIR has the files of the encoder, LAYERS are numbers (`2,3,4`).
-//! With `--speed` at the end it prints words a second instead.
+//! `--eight-bits` computes in 8 bits; `--speed` prints words a second instead of vectors.
 
 use std::io::{Read, Write};
 use std::time::Instant;
@@ -14,8 +14,9 @@ use treewright::score::neural::Encoder;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [folder, layers, rest @ ..] = &args[..] else {
-        return Err("usage: encode DIR LAYERS [--speed] < SENTENCES".into());
+        return Err("usage: encode DIR LAYERS [--eight-bits] [--speed] < SENTENCES".into());
     };
+    let has = |flag: &str| rest.iter().any(|arg| arg == flag);
     let layers: Vec<usize> = layers.split(',').map(str::parse).collect::<Result<_, _>>()?;
     let files = EncoderFiles {
         config: std::fs::read_to_string(format!("{folder}/config.json"))?,
@@ -32,10 +33,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .collect();
     let all: Vec<&Sentence> = sentences.iter().collect();
     let started = Instant::now();
-    let vectors = encoder.vectors(&all, &layers);
+    let vectors = encoder.vectors(&all, &layers, has("--eight-bits"));
     let seconds = started.elapsed().as_secs_f64();
     let n_words: usize = all.iter().map(|sentence| sentence.len()).sum();
-    if rest == ["--speed"] {
+    if has("--speed") {
         println!("{n_words} words, {:.0} words/s", n_words as f64 / seconds);
         return Ok(());
     }

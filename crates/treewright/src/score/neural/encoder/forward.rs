@@ -4,10 +4,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::kernel::{gelu, layer_norm, scale};
+use super::small::{SmallLinear, SmallRows};
+use super::stored;
 use super::tokenizer::Tokenizer;
 use super::{Layer, Layout, Norm, Sizes};
 use crate::score::neural::kernel::{Left, Packed, Sum, add, multiply, softmax};
-use crate::score::neural::layers::PackedLinear;
+use crate::score::neural::layers::{Linear, PackedLinear};
 use crate::sentence::Sentence;
 
 /// Pieces that go through all layers together, so that they stay in the cache. A longer window is not cut.
@@ -18,10 +20,57 @@ const GROUP: usize = 192;
 pub(super) struct PackedEncoder {
     pub(super) sizes: Sizes,
     pub(super) tokenizer: Arc<Tokenizer>,
-    pieces: Vec<f32>,
+    pieces: Table,
     positions: Vec<f32>,
-    norm: PackedNorm,
-    layers: Vec<PackedLayer>,
+    pub(super) norm: PackedNorm,
+    pub(super) layers: Vec<PackedLayer>,
+}
+
+/// The vectors of pieces.
+#[derive(Clone, Debug)]
+enum Table {
+    Float(Vec<f32>),
+    /// In 8 bits, with a scale for each row.
+    Small(Vec<i8>, Vec<f32>),
+}
+
+/// A linear layer.
+#[derive(Clone, Debug)]
+pub(super) enum Product {
+    Float(PackedLinear),
+    Small(SmallLinear),
+}
+
+impl Default for Product {
+    fn default() -> Self {
+        Product::Float(PackedLinear::default())
+    }
+}
+
+impl Product {
+    fn apply(&self, x: &[f32], n_in: usize, rows: &mut SmallRows, out: &mut [f32], n_out: usize) {
+        match self {
+            Product::Float(layer) => layer.apply(Left::dense(x, n_in), out, n_out),
+            Product::Small(layer) => layer.apply(x, rows, out),
+        }
+    }
+
+    fn set(&mut self, layer: Linear, all: &[f32], learns: bool) {
+        let mut packed = match std::mem::take(self) {
+            Product::Float(packed) => packed,
+            Product::Small(_) => PackedLinear::default(),
+        };
+        packed.set(layer, all, learns);
+        *self = Product::Float(packed);
+    }
+
+    /// The layer in 32 bits, which alone can be learnt.
+    pub(super) fn float(&self) -> Option<&PackedLinear> {
+        match self {
+            Product::Float(layer) => Some(layer),
+            Product::Small(_) => None,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -32,11 +81,11 @@ pub(super) struct PackedNorm {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct PackedLayer {
-    pub(super) attention: PackedLinear,
-    pub(super) mixed: PackedLinear,
+    pub(super) attention: Product,
+    pub(super) mixed: Product,
     pub(super) norm_1: PackedNorm,
-    pub(super) up: PackedLinear,
-    pub(super) down: PackedLinear,
+    pub(super) up: Product,
+    pub(super) down: Product,
     pub(super) norm_2: PackedNorm,
 }
 
@@ -44,9 +93,9 @@ pub(super) struct PackedLayer {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pieces {
     ids: Vec<u32>,
-    positions: Vec<u32>,
+    pub(super) positions: Vec<u32>,
     /// The pieces that see each other.
-    windows: Vec<Range<usize>>,
+    pub(super) windows: Vec<Range<usize>>,
     /// For each word of each sentence the rows of its first and its last piece.
     pub(super) words: Vec<[u32; 2]>,
 }
@@ -92,6 +141,7 @@ struct Scratch {
     keys: Vec<f32>,
     packed_keys: Packed,
     packed_values: Packed,
+    rows: SmallRows,
 }
 
 /// Gives a vector a length; what was in it does not matter.
@@ -184,18 +234,67 @@ impl PackedNorm {
     }
 }
 
+/// Arrays in 8 bits, one after the other.
+struct Cursor<'a>(&'a [&'a [u8]]);
+
+impl<'a> Cursor<'a> {
+    fn bytes(&mut self) -> &'a [u8] {
+        let (first, rest) = self.0.split_first().expect("as many arrays as the outline has");
+        self.0 = rest;
+        first
+    }
+
+    fn small(&mut self) -> &'a [i8] {
+        bytemuck::cast_slice(self.bytes())
+    }
+
+    fn floats(&mut self) -> Vec<f32> {
+        stored::floats(self.bytes()).collect()
+    }
+
+    fn linear(&mut self) -> Product {
+        let (weights, scales) = (self.small(), self.floats());
+        Product::Small(SmallLinear::new(weights, &scales, &self.floats()))
+    }
+
+    fn norm(&mut self) -> PackedNorm {
+        PackedNorm { scale: self.floats(), shift: self.floats() }
+    }
+}
+
 impl PackedEncoder {
     pub(super) fn new(layout: &Layout, tokenizer: Arc<Tokenizer>, all: &[f32], learns: bool) -> Self {
         let mut packed = PackedEncoder {
             sizes: layout.sizes,
             tokenizer,
-            pieces: layout.pieces.of(all).to_vec(),
+            pieces: Table::Float(layout.pieces.of(all).to_vec()),
             positions: Vec::new(),
             norm: PackedNorm::default(),
             layers: vec![PackedLayer::default(); layout.layers.len()],
         };
         packed.set(layout, all, learns);
         packed
+    }
+
+    /// The encoder in 8 bits, from the bytes of its arrays in the order of a model file.
+    pub(super) fn small(layout: &Layout, tokenizer: Arc<Tokenizer>, arrays: &[&[u8]]) -> Self {
+        let mut next = Cursor(arrays);
+        let pieces = Table::Small(next.small().to_vec(), next.floats());
+        let (positions, scales) = (next.small(), next.floats());
+        let rows = positions.chunks_exact(layout.sizes.width).zip(scales);
+        let positions =
+            rows.flat_map(|(row, scale)| row.iter().map(move |x| f32::from(*x) * scale)).collect();
+        let norm = next.norm();
+        let layers = layout.layers.iter().map(|_| PackedLayer {
+            attention: next.linear(),
+            mixed: next.linear(),
+            norm_1: next.norm(),
+            up: next.linear(),
+            down: next.linear(),
+            norm_2: next.norm(),
+        });
+        let layers = layers.collect();
+        PackedEncoder { sizes: layout.sizes, tokenizer, pieces, positions, norm, layers }
     }
 
     /// Takes over all weights but those of pieces, which are never changed.
@@ -249,6 +348,33 @@ impl PackedEncoder {
         }
     }
 
+    /// The same for weights that are learnt: all pieces go through all layers together, and the memory keeps what the way back
+    /// needs.
+    pub(super) fn encode_to_learn(
+        &self,
+        sentences: &[&Sentence],
+        outputs: &[usize],
+        memory: &mut Memory,
+        out: &mut Vec<f32>,
+    ) {
+        let Memory { pieces, start, start_norm, layers, scratch } = memory;
+        pieces.read(&self.tokenizer, self.sizes.n_positions, sentences);
+        let (n_rows, width) = (pieces.ids.len(), self.sizes.width);
+        let row_size = outputs.len() * width;
+        let out = resize(out, pieces.words.len() * row_size);
+        out.fill(0.0);
+        self.embed(pieces, 0..n_rows, start, start_norm);
+        layers.resize_with(self.layers.len(), LayerMemory::default);
+        for (i, layer) in self.layers.iter().enumerate() {
+            let (before, after) = layers.split_at_mut(i);
+            let x = before.last().map_or(&*start, |memory| &memory.out);
+            layer.apply(&self.sizes, &pieces.windows, x, &mut after[0], scratch);
+            for (at, _) in outputs.iter().enumerate().filter(|(_, output)| **output == i + 1) {
+                collect(&pieces.words, 0..n_rows, &after[0].out, &mut out[at * width..], (width, row_size));
+            }
+        }
+    }
+
     /// The vectors of pieces before the first layer.
     pub(super) fn embed(
         &self,
@@ -261,7 +387,14 @@ impl PackedEncoder {
         let out = resize(out, rows.len() * width);
         for (out, row) in out.chunks_exact_mut(width).zip(rows) {
             let (piece, position) = (pieces.ids[row] as usize, pieces.positions[row] as usize);
-            out.copy_from_slice(&self.pieces[piece * width..(piece + 1) * width]);
+            let numbers = piece * width..(piece + 1) * width;
+            match &self.pieces {
+                Table::Float(all) => out.copy_from_slice(&all[numbers]),
+                Table::Small(all, scales) => {
+                    let numbers = out.iter_mut().zip(&all[numbers]);
+                    numbers.for_each(|(out, number)| *out = f32::from(*number) * scales[piece]);
+                }
+            }
             add(&self.positions[position * width..(position + 1) * width], out);
         }
         self.norm.apply(out, self.sizes.epsilon, norm);
@@ -303,7 +436,7 @@ impl PackedLayer {
         let Sizes { width, inner: n_inner, epsilon, .. } = *sizes;
         let n_rows = x.len() / width;
         let LayerMemory { attention, looks, context, norm_1, middle, up, inner, norm_2, out } = memory;
-        product(&self.attention, x, width, resize(attention, n_rows * 3 * width), 3 * width);
+        self.attention.apply(x, width, &mut scratch.rows, resize(attention, n_rows * 3 * width), 3 * width);
         let first = windows.first().map_or(0, |window| window.start);
         let context = resize(context, n_rows * width);
         let squares = windows.iter().map(|window| window.len() * window.len()).sum::<usize>();
@@ -321,20 +454,15 @@ impl PackedLayer {
                 scratch,
             );
         }
-        product(&self.mixed, context, width, resize(middle, n_rows * width), width);
+        self.mixed.apply(context, width, &mut scratch.rows, resize(middle, n_rows * width), width);
         add(x, middle);
         self.norm_1.apply(middle, epsilon, norm_1);
-        product(&self.up, middle, width, resize(up, n_rows * n_inner), n_inner);
+        self.up.apply(middle, width, &mut scratch.rows, resize(up, n_rows * n_inner), n_inner);
         gelu(up, resize(inner, n_rows * n_inner));
-        product(&self.down, inner, n_inner, resize(out, n_rows * width), width);
+        self.down.apply(inner, n_inner, &mut scratch.rows, resize(out, n_rows * width), width);
         add(middle, out);
         self.norm_2.apply(out, epsilon, norm_2);
     }
-}
-
-/// A linear layer over rows.
-fn product(layer: &PackedLinear, x: &[f32], n_in: usize, out: &mut [f32], n_out: usize) {
-    layer.apply(Left::dense(x, n_in), out, n_out);
 }
 
 /// The pieces of a window look at each other, with each head.

@@ -119,18 +119,27 @@ impl EncoderInput {
     /// When they are damaged.
     pub(in crate::score::neural) fn load(header: EncoderHeader, arrays: &[&[u8]]) -> Result<Self, String> {
         let layout = Layout::new(header.sizes);
-        let all = stored::read(&layout, header.bits(), arrays)?;
-        let packed = PackedEncoder::new(&layout, header.tokenizer.clone(), &all, false);
+        let tokenizer = header.tokenizer.clone();
+        let packed = match header.bits() {
+            Bits::Sixteen => {
+                let all = stored::read(&layout, arrays)?;
+                PackedEncoder::new(&layout, tokenizer, &all, false)
+            }
+            Bits::Eight => {
+                stored::check_small(&layout, arrays)?;
+                PackedEncoder::small(&layout, tokenizer, arrays)
+            }
+        };
         Ok(EncoderInput { header, packed, cache: None })
     }
 
-    /// The same encoder with weights of 8 bits, and its arrays.
+    /// The same encoder with weights of 8 bits instead of 16, and its arrays.
     ///
     /// # Errors
     /// When the arrays are damaged.
     pub(in crate::score::neural) fn quantised(&self, arrays: &[&[u8]]) -> Result<(Self, Vec<Extra>), String> {
         let layout = Layout::new(self.header.sizes);
-        let all = stored::read(&layout, self.header.bits(), arrays)?;
+        let all = stored::read(&layout, arrays)?;
         let encoder = Encoder { tokenizer: self.header.tokenizer.clone(), layout, all };
         let arrays = encoder.stored(Bits::Eight);
         let bytes: Vec<&[u8]> = arrays.iter().map(|array| &array.bytes[..]).collect();

@@ -16,7 +16,7 @@ pub(super) enum Bits {
 }
 
 /// The largest of the numbers that stand for weights in 8 bits; as many are below 0.
-pub(super) const MAX_WEIGHT: f32 = 63.0;
+const MAX_WEIGHT: f32 = 63.0;
 /// The same for tables.
 const MAX_OF_TABLE: f32 = 127.0;
 
@@ -95,34 +95,46 @@ pub(super) fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
     bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes))
 }
 
-/// All numbers of an encoder, from the bytes of its arrays in the order of [`outline`].
-pub(super) fn read(layout: &Layout, bits: Bits, arrays: &[&[u8]]) -> Result<Vec<f32>, String> {
+/// All numbers of an encoder, from the bytes of its arrays in 16 bits, in the order of [`outline`].
+///
+/// # Errors
+/// When a number is not finite.
+pub(super) fn read(layout: &Layout, arrays: &[&[u8]]) -> Result<Vec<f32>, String> {
     let mut all = vec![0.0; layout.arrays.n_numbers];
-    let mut next = arrays.iter();
-    let mut take = || *next.next().expect("as many arrays as the outline has");
-    for named in &layout.arrays.named {
-        let bytes = take();
+    for (named, bytes) in layout.arrays.named.iter().zip(arrays) {
         let numbers = named.array.of_mut(&mut all);
-        match bits {
-            _ if named.array.n_rows == 1 => {
-                numbers.iter_mut().zip(floats(bytes)).for_each(|(to, from)| *to = from);
+        if named.array.n_rows == 1 {
+            numbers.iter_mut().zip(floats(bytes)).for_each(|(to, from)| *to = from);
+        } else {
+            let halves: Vec<u16> =
+                bytes.as_chunks().0.iter().map(|bytes| u16::from_le_bytes(*bytes)).collect();
+            widen(&halves, numbers);
+        }
+    }
+    if all.iter().all(|number| number.is_finite()) { Ok(all) } else { Err(not_finite()) }
+}
+
+fn not_finite() -> String {
+    "the encoder has weights that are not finite".to_owned()
+}
+
+/// Can products be computed with arrays in 8 bits?
+///
+/// # Errors
+/// When a weight is larger than products allow, or a number is not finite.
+pub(super) fn check_small(layout: &Layout, arrays: &[&[u8]]) -> Result<(), String> {
+    for (extra, bytes) in outline(layout, Bits::Eight).iter().zip(arrays) {
+        let is_table = || layout.arrays.named.iter().any(|named| named.is_table && named.name == extra.name);
+        if extra.dtype == "F32" {
+            if !floats(bytes).all(f32::is_finite) {
+                return Err(not_finite());
             }
-            Bits::Sixteen => {
-                let halves: Vec<u16> =
-                    bytes.as_chunks().0.iter().map(|bytes| u16::from_le_bytes(*bytes)).collect();
-                widen(&halves, numbers);
-            }
-            Bits::Eight => {
-                let scales: Vec<f32> = floats(take()).collect();
-                let small: &[i8] = bytemuck::cast_slice(bytes);
-                for (i, (to, from)) in numbers.iter_mut().zip(small).enumerate() {
-                    *to = f32::from(*from) * scales[scale_of(named, i)];
-                }
+        } else if !is_table() {
+            let max = MAX_WEIGHT as u8;
+            if bytes.iter().any(|byte| byte.cast_signed().unsigned_abs() > max) {
+                return Err("the encoder has weights that are too large".to_owned());
             }
         }
     }
-    if !all.iter().all(|number| number.is_finite()) {
-        return Err("the encoder has weights that are not finite".to_owned());
-    }
-    Ok(all)
+    Ok(())
 }
