@@ -519,7 +519,7 @@ impl Weights<'_> {
             std::mem::swap(d_output, d_below);
         }
         self.back_to_encoder(encoding, d_encoded, d_output, gradients, scratch);
-        let Encoding { x, input: of_words, dropouts, .. } = encoding;
+        let Encoding { rows, characters: spelt, x, input: of_words, dropouts, .. } = encoding;
         leaky_relu_back(of_words, d_output);
         let dx = resize(dx, n_rows * input.weights.n_rows);
         input.back(&self.packed.input, x, d_output, gradients, Some((&mut *dx, Sum::Fresh)), scratch);

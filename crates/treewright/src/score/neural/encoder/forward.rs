@@ -65,6 +65,7 @@ impl Product {
     }
 
     /// The layer in 32 bits, which alone can be learnt.
+    #[cfg(test)]
     pub(super) fn float(&self) -> Option<&PackedLinear> {
         match self {
             Product::Float(layer) => Some(layer),
@@ -350,6 +351,7 @@ impl PackedEncoder {
 
     /// The same for weights that are learnt: all pieces go through all layers together, and the memory keeps what the way back
     /// needs.
+    #[cfg(test)]
     pub(super) fn encode_to_learn(
         &self,
         sentences: &[&Sentence],

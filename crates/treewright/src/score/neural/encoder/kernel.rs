@@ -56,6 +56,7 @@ compiled_twice! {
     }
 
     /// The way back of [`layer_norm`], in place of the gradients of what came out; those of scale and shift are added up.
+    #[cfg(test)]
     pub(super) fn layer_norm_back(
         gradients: &mut [f32],
         normal: &[f32],
@@ -86,6 +87,7 @@ compiled_twice! {
     }
 
     /// The way back of [`gelu`], from what went in.
+    #[cfg(test)]
     pub(super) fn gelu_back(values: &[f32], gradients: &mut [f32]) {
         for (gradient, &value) in gradients.iter_mut().zip(values) {
             let (share, density) = normal(value);
@@ -101,6 +103,7 @@ compiled_twice! {
     }
 
     /// The way back of softmax, for a row: `gradients` become those of what went in.
+    #[cfg(test)]
     pub(super) fn softmax_back(row: &[f32], gradients: &mut [f32], by: f32) {
         let n = row.len();
         let gradients = &mut gradients[..n];

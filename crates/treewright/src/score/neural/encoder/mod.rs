@@ -4,6 +4,7 @@
 //! Deviations: sentences that have more pieces than the encoder has positions are read in overlapping windows; batches have
 //! no padding.
 
+#[cfg(test)]
 mod backward;
 mod forward;
 mod input;
