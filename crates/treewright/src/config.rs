@@ -1,8 +1,10 @@
 //! The settings of a training run, as data: flags, a TOML file and the model file all hold this.
 
+mod encoder;
 mod neural;
 mod stack_lstm;
 
+pub use encoder::EncoderFiles;
 pub use neural::{LossKind, NeuralConfig};
 pub use stack_lstm::{Composition, OptimiserKind, StackLstmConfig};
 
@@ -110,6 +112,9 @@ pub struct TrainConfig {
     /// Word vectors for a neural scorer, which keeps what it needs of them.
     #[serde(skip)]
     pub vectors: Arc<WordVectors>,
+    /// A pre-trained encoder for a neural scorer, whose model keeps it.
+    #[serde(skip)]
+    pub encoder: Arc<EncoderFiles>,
     /// The neural scorer.
     #[serde(skip_serializing_if = "NeuralConfig::is_default")]
     pub neural: NeuralConfig,
@@ -155,6 +160,7 @@ impl Default for TrainConfig {
             min_weight: 0.0,
             note: String::new(),
             vectors: Arc::default(),
+            encoder: Arc::default(),
             neural: NeuralConfig::default(),
             stack_lstm: StackLstmConfig::default(),
         }

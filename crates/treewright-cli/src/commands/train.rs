@@ -53,6 +53,7 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     config.classes = Arc::new(vectors.classes([].iter(), config.seed));
     if flags::is_neural(&config) {
         config.vectors = vectors.clone();
+        config.encoder = args.read_encoder()?;
     }
     let text_seed = args.text_seed.unwrap_or(config.seed);
     let settings = PipelineConfig {

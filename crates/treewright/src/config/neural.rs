@@ -55,6 +55,14 @@ pub struct NeuralConfig {
     pub word_dropout: f64,
     /// ... of leaving out an affix.
     pub affix_dropout: f64,
+    /// With an encoder: how many of its layers are computed.
+    pub encoder_layers: usize,
+    /// ... the layers whose vectors are looked at, numbered from 1; empty for the last three of those that are computed.
+    pub encoder_outputs: Vec<usize>,
+    /// ... numbers that stand for a word in its vectors.
+    pub encoder_size: usize,
+    /// ... the probability of leaving out a number of its vectors while learning.
+    pub encoder_dropout: f64,
     /// The loss of a state.
     pub loss: LossKind,
     /// About how many words a minibatch has.
@@ -94,6 +102,10 @@ impl Default for NeuralConfig {
             hidden_dropout: 0.0,
             word_dropout: 0.125,
             affix_dropout: 0.1,
+            encoder_layers: 4,
+            encoder_outputs: Vec::new(),
+            encoder_size: 200,
+            encoder_dropout: 0.2,
             loss: LossKind::Log,
             batch_words: 800,
             shards: 2,
@@ -112,6 +124,14 @@ impl NeuralConfig {
         *self == NeuralConfig::default()
     }
 
+    /// The layers of the encoder whose vectors are looked at.
+    pub fn encoder_outputs(&self) -> Vec<usize> {
+        match &self.encoder_outputs[..] {
+            [] => (self.encoder_layers.saturating_sub(2).max(1)..=self.encoder_layers).collect(),
+            outputs => outputs.to_vec(),
+        }
+    }
+
     /// Do the settings make sense?
     ///
     /// # Errors
@@ -127,6 +147,7 @@ impl NeuralConfig {
             ("input-size", self.input_size),
             ("units", self.units),
             ("hidden", self.hidden),
+            ("encoder-size", self.encoder_size),
             ("batch-words", self.batch_words),
         ];
         let refuse = |name: &str, what: &str| {
@@ -138,7 +159,9 @@ impl NeuralConfig {
         if self.char_size > MAX_SIZE {
             return refuse("char-size", &format!("at most {MAX_SIZE}"));
         }
-        for (name, count) in [("layers", self.layers), ("shards", self.shards)] {
+        let counts =
+            [("layers", self.layers), ("shards", self.shards), ("encoder-layers", self.encoder_layers)];
+        for (name, count) in counts {
             if !(1..=64).contains(&count) {
                 return refuse(name, "from 1 to 64");
             }
@@ -148,6 +171,7 @@ impl NeuralConfig {
             ("hidden-dropout", self.hidden_dropout),
             ("word-dropout", self.word_dropout),
             ("affix-dropout", self.affix_dropout),
+            ("encoder-dropout", self.encoder_dropout),
             ("beta-1", self.beta_1.into()),
             ("beta-2", self.beta_2.into()),
             ("average", self.average.into()),
@@ -156,6 +180,9 @@ impl NeuralConfig {
             return refuse(name, "from 0 to less than 1");
         }
         let is_positive = |number: f32| number.is_finite() && number > 0.0;
+        if self.encoder_outputs.iter().any(|output| !(1..=self.encoder_layers).contains(output)) {
+            return refuse("encoder-outputs", "numbers of layers from 1 to neural.encoder-layers");
+        }
         match () {
             () if !is_positive(self.learning_rate) => refuse("learning-rate", "above 0"),
             () if !is_positive(self.clip) => refuse("clip", "above 0"),

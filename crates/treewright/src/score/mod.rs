@@ -203,6 +203,20 @@ pub trait Learning: Send {
     /// Changes the mode; by default both are alike.
     fn set_mode(&mut self, _mode: Mode) {}
 
+    /// Sees the sentences of the training and of the development set once before the first epoch: what it needs of them and
+    /// does not change can be computed now. `advance` is told how many are done, and of how many.
+    ///
+    /// # Errors
+    /// What ends the training.
+    fn prepare(
+        &mut self,
+        _sentences: &[&Sentence],
+        _jobs: usize,
+        _advance: &mut dyn FnMut(usize, usize),
+    ) -> Result<()> {
+        Ok(())
+    }
+
     /// How many features or parameters have been learnt by now.
     fn n_features(&self) -> usize;
 

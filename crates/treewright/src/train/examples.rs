@@ -157,6 +157,9 @@ pub(super) fn fingerprint(config: &TrainConfig, examples: &[Example]) -> u64 {
         word.hash(&mut hasher);
         vector.iter().for_each(|number| number.to_bits().hash(&mut hasher));
     }
+    if !config.encoder.is_empty() {
+        config.encoder.hash(&mut hasher);
+    }
     for example in examples {
         example.actions.hash(&mut hasher);
         for token in &example.sentence.tokens {

@@ -115,6 +115,8 @@ pub trait Log {
     fn end(&mut self, _outcome: &Outcome) {}
     /// The data was read: how many trees are usable, and the trees that are not, by number from 1 and reason.
     fn prepared(&mut self, _usable: usize, _underivable: &[(usize, String)], _n_actions: usize) {}
+    /// This many of all sentences, those of the development set included, were read by an encoder, before the first epoch.
+    fn encoded(&mut self, _done: usize, _total: usize) {}
     /// One more sentence of an epoch was learnt from.
     fn sentence(&mut self, _epoch: usize, _done: usize, _total: usize) {}
     /// An epoch is over.
@@ -202,6 +204,10 @@ pub fn train_on(
         best = Some((checkpoint.best_score, Model::from_bytes(&checkpoint.best_model)?));
         reports.iter().for_each(|report| log.epoch(report));
     }
+    let dev_sentences = data.dev.iter().map(|entry| &entry.sentence);
+    let all: Vec<&Sentence> = sentences.iter().copied().chain(dev_sentences).collect();
+    let advance = &mut |done, total| log.encoded(done, total);
+    learner.learning_mut().prepare(&all, config.jobs, advance)?;
     for number in reports.len() + 1..=config.epochs {
         let started = std::time::Instant::now();
         // Every epoch has a generator of its own, so a checkpoint need not hold one.

@@ -34,6 +34,8 @@ impl Recipe {
         "neural-dependencies",
         "neural-constituents",
         "neural-discontinuous",
+        "accurate-dependencies",
+        "accurate-constituents",
     ];
 
     /// The recipe of that name.

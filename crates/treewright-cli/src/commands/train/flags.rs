@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use treewright::config::{DecoderKind, TrainConfig, Update};
+use treewright::config::{DecoderKind, EncoderFiles, TrainConfig, Update};
 use treewright::registry::OracleKind;
 use treewright::registry::SystemTag;
 use treewright::train::{Choice, Recipe, TextPart};
@@ -106,6 +106,15 @@ pub struct TrainArgs {
     #[arg(long, value_name = "FILE")]
     pub vectors: Option<PathBuf>,
 
+    /// A folder with a pre-trained encoder of the BERT family (config.json, vocab.txt or tokenizer.json, model.safetensors),
+    /// which a neural parser looks at and its model keeps; scripts/get-encoder fetches one
+    #[arg(long, value_name = "DIR")]
+    pub encoder: Option<PathBuf>,
+
+    /// With --encoder: how many of its layers are computed, from the first on [default: 4]
+    #[arg(long, value_name = "N", requires = "encoder")]
+    pub encoder_layers: Option<usize>,
+
     /// The scorer: perceptron (linear, over feature templates), neural (LSTMs over words; learns step by step, no tags
     /// needed) or stack-lstm (LSTMs over stack, buffer and actions; learns step by step, looks at tags) [default: perceptron]
     #[arg(long, value_parser = ["perceptron", "neural", "stack-lstm"], hide_possible_values = true)]
@@ -196,7 +205,7 @@ pub struct TrainArgs {
 }
 
 /// The flags that do nothing where no parser is trained.
-const OF_THE_PARSER: [&str; 22] = [
+const OF_THE_PARSER: [&str; 24] = [
     "recipe",
     "system",
     "config",
@@ -204,6 +213,8 @@ const OF_THE_PARSER: [&str; 22] = [
     "jackknife",
     "jackknife_only",
     "scorer",
+    "encoder",
+    "encoder_layers",
     "oracle",
     "features",
     "decoder",
@@ -336,6 +347,10 @@ impl TrainArgs {
             config.templates = String::new();
             config.templates().map_err(|error| usage(format!("{}, and no such file", error.message)))?;
         }
+        if let Some(n_layers) = self.encoder_layers {
+            config.neural.encoder_layers = n_layers;
+        }
+        self.check_encoder(&config)?;
         self.refuse_flags_without_effect(&config, choice.is_some())?;
         Ok(config)
     }
@@ -444,6 +459,41 @@ impl TrainArgs {
             ));
         }
         Ok(())
+    }
+
+    /// Refuses an encoder that nothing looks at, and a recipe for one without one.
+    fn check_encoder(&self, config: &TrainConfig) -> Result<()> {
+        if self.encoder.is_some() && !is_neural(config) {
+            return Err(usage("--encoder has no effect without a neural scorer: add --scorer neural"));
+        }
+        match self.recipe.as_deref() {
+            Some(recipe)
+                if recipe.starts_with("accurate-") && self.encoder.is_none() && !self.print_config =>
+            {
+                Err(usage(format!(
+                    "the recipe {recipe} is for a pre-trained encoder: add --encoder DIR (scripts/get-encoder fetches one)"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The files of the pre-trained encoder, if there is one.
+    pub fn read_encoder(&self) -> Result<Arc<EncoderFiles>> {
+        let Some(folder) = &self.encoder else { return Ok(Arc::default()) };
+        let in_file =
+            |error: std::io::Error, path: &Path| Error::from(error).in_file(&path.to_string_lossy());
+        let text = |name: &str| {
+            let path = folder.join(name);
+            std::fs::read_to_string(&path).map_err(|error| in_file(error, &path))
+        };
+        let weights = folder.join("model.safetensors");
+        Ok(Arc::new(EncoderFiles {
+            config: text("config.json")?,
+            // Only one of them says whether letters are lower-cased.
+            vocabulary: text("tokenizer.json").or_else(|_| text("vocab.txt"))?,
+            weights: std::fs::read(&weights).map_err(|error| in_file(error, &weights))?,
+        }))
     }
 
     /// The word vectors, if there are any.

@@ -246,6 +246,10 @@ impl Log for Progress {
         self.note(&serde_json::json!({"trees": usable, "actions": n_actions, "left_out": left_out}));
     }
 
+    fn encoded(&mut self, done: usize, total: usize) {
+        self.show(0.0, &format!(", {done} of {total} sentences read by the encoder"));
+    }
+
     fn sentence(&mut self, epoch: usize, done: usize, total: usize) {
         if done.is_multiple_of(64) || done == total {
             let share = (epoch as f64 - 1.0 + done as f64 / total as f64) / self.epochs as f64;

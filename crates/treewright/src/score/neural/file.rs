@@ -68,6 +68,15 @@ fn quantise(named: &Named, numbers: &[f32]) -> (Vec<i8>, Vec<f32>) {
     (numbers.iter().enumerate().map(small).collect(), scales)
 }
 
+/// An array that belongs to no network, for a file.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::score) struct Extra {
+    pub(super) name: String,
+    pub(super) dtype: &'static str,
+    pub(super) shape: Vec<usize>,
+    pub(super) bytes: Vec<u8>,
+}
+
 /// A file in the making.
 #[derive(Default)]
 struct Writer {
@@ -85,11 +94,12 @@ impl Writer {
     }
 }
 
-/// Writes a network's numbers and its word vectors, as 32-bit words.
+/// Writes a network's numbers, its word vectors and further arrays, as 32-bit words.
 pub(in crate::score) fn write(
     arrays: &Arrays,
     all: &[f32],
     vectors: &Vectors,
+    extra: &[Extra],
     precision: Precision,
 ) -> Vec<u32> {
     let mut file = Writer::default();
@@ -109,6 +119,9 @@ pub(in crate::score) fn write(
         file.push("vectors.keys", "U32", &[n], bytemuck::cast_slice(&vectors.keys));
         file.push("vectors.scales", "F32", &[n], bytemuck::cast_slice(&vectors.scales));
         file.push("vectors", "I8", &[n, vectors.width], bytemuck::cast_slice(&vectors.values));
+    }
+    for Extra { name, dtype, shape, bytes } in extra {
+        file.push(name, dtype, shape, bytes);
     }
     let mut header = serde_json::to_vec(&file.header).expect("plain data");
     header.resize((8 + header.len()).next_multiple_of(ALIGNMENT) - 8, b' ');
@@ -154,7 +167,11 @@ impl<'a> Reader<'a> {
 
     /// The bytes of the next array, which must have this name, type and shape.
     fn next(&mut self, name: &str, dtype: &str, shape: &[usize]) -> Result<&'a [u8], String> {
-        let size = if dtype == "I8" { 1 } else { 4 };
+        let size = match dtype {
+            "I8" => 1,
+            "F16" => 2,
+            _ => 4,
+        };
         let n_bytes = shape.iter().try_fold(size, |product: usize, n| product.checked_mul(*n));
         let after =
             n_bytes.and_then(|n| self.end.checked_add(n)).ok_or("the network's arrays are too large")?;
@@ -173,11 +190,15 @@ fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
     bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes))
 }
 
-/// The numbers of a network in a file, and its word vectors.
+/// The numbers of a network in a file, its word vectors, and the bytes of further arrays.
 ///
 /// # Errors
 /// When the file has other arrays than the network.
-pub(in crate::score) fn read(words: &[u32], arrays: &Arrays) -> Result<(Numbers, Vectors), String> {
+pub(in crate::score) fn read<'a>(
+    words: &'a [u32],
+    arrays: &Arrays,
+    extra: &[Extra],
+) -> Result<(Numbers, Vectors, Vec<&'a [u8]>), String> {
     let mut file = Reader::open(words).ok_or("the header of the network's arrays is damaged")?;
     let is_quantised_file = arrays.named.iter().any(|named| file.has(&scales_name(&named.name)));
     let mut all = Vec::new();
@@ -206,6 +227,10 @@ pub(in crate::score) fn read(words: &[u32], arrays: &Arrays) -> Result<(Numbers,
         vectors.values = bytemuck::cast_slice(file.next("vectors", "I8", &[n, width])?).to_vec();
         vectors.width = width;
     }
+    let mut bytes = Vec::with_capacity(extra.len());
+    for Extra { name, dtype, shape, .. } in extra {
+        bytes.push(file.next(name, dtype, shape)?);
+    }
     if file.start % 4 != 0 || file.numbers.len() != file.end.next_multiple_of(4) || !file.header.is_empty() {
         return Err("the network's arrays are not those that its settings name".to_owned());
     }
@@ -213,5 +238,5 @@ pub(in crate::score) fn read(words: &[u32], arrays: &Arrays) -> Result<(Numbers,
         return Err("the network's word vectors are damaged".to_owned());
     }
     let numbers = if is_quantised_file { Numbers::Owned(all) } else { Numbers::InFile(file.start / 4) };
-    Ok((numbers, vectors))
+    Ok((numbers, vectors, bytes))
 }

@@ -401,7 +401,7 @@ impl Blocks for Avx512 {
 /// What kernels there are for this processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-enum Cpu {
+pub(super) enum Cpu {
     Plain,
     #[cfg(target_arch = "x86_64")]
     Avx2,
@@ -411,7 +411,7 @@ enum Cpu {
 
 /// The best kernels for this processor. Tests can do with less, for the twins.
 #[inline]
-fn cpu() -> Cpu {
+pub(super) fn cpu() -> Cpu {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::is_x86_feature_detected as has;
@@ -454,9 +454,11 @@ macro_rules! compiled_twice {
     )*};
 }
 
+pub(super) use compiled_twice;
+
 /// e to the power of `x`, to about seven digits: 2^n times a polynomial.
 #[inline(always)]
-fn exp(x: f32) -> f32 {
+pub(super) fn exp(x: f32) -> f32 {
     const ROUND: f32 = 12_582_912.0;
     let x = x.clamp(-87.0, 87.0);
     let shifted = x.mul_add(std::f32::consts::LOG2_E, ROUND);

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use super::encoder::InputMemory;
+use super::file::Extra;
 use super::layers::Dropout;
 use super::model::NeuralModel;
 use super::network::{BackMemory, Encoding, Network, PackedNetwork, States, Weights};
 use super::optimiser::{Optimiser, StepSettings, gather};
 use crate::config::{LossKind, OptimiserKind};
 use crate::error::Result;
+use crate::parallel;
 use crate::rng::Rng;
 use crate::score::{
     BatchLearner, LearnerPart, Learning, Mode, Rows, Scorer, ScorerModel, SlotId, Slots, Views,
@@ -17,6 +20,8 @@ use crate::sentence::Sentence;
 /// A network that learns.
 pub(super) struct NeuralLearner {
     network: Arc<Network>,
+    /// The arrays of the encoder, for the model file.
+    extra: Vec<Extra>,
     optimiser: Optimiser,
     packed: PackedNetwork,
     is_packed: bool,
@@ -40,7 +45,7 @@ struct Shard {
 }
 
 impl NeuralLearner {
-    pub(super) fn new(network: Network, seed: u64) -> Self {
+    pub(super) fn new(network: Network, extra: Vec<Extra>, seed: u64) -> Self {
         let weights = network.start(&mut Rng::new(seed ^ 0x6E65_7572_616C));
         NeuralLearner {
             packed: PackedNetwork::default(),
@@ -48,6 +53,7 @@ impl NeuralLearner {
             gradients: vec![0.0; weights.len()],
             shards: std::iter::repeat_with(Shard::default).take(network.config.shards).collect(),
             seed,
+            extra,
             optimiser: Optimiser::new(weights, OptimiserKind::Adam),
             network: Arc::new(network),
         }
@@ -72,12 +78,36 @@ impl Learning for NeuralLearner {
         }
     }
 
+    fn prepare(
+        &mut self,
+        sentences: &[&Sentence],
+        jobs: usize,
+        advance: &mut dyn FnMut(usize, usize),
+    ) -> Result<()> {
+        /// Sentences that a thread reads at a time.
+        const TOGETHER: usize = 64;
+        let Some(encoder) = &self.network.encoder else { return Ok(()) };
+        let worker = || {
+            let mut memory = InputMemory::default();
+            move |sentences: &[&Sentence]| {
+                encoder.read(sentences, &mut memory, |_, _, _| ());
+                sentences.len()
+            }
+        };
+        let mut done = 0;
+        parallel::map(jobs, sentences.chunks(TOGETHER), worker, |n| {
+            done += n;
+            advance(done, sentences.len());
+            Ok(())
+        })
+    }
+
     fn n_features(&self) -> usize {
         self.optimiser.weights.len()
     }
 
     fn freeze(&self) -> Result<Arc<dyn ScorerModel>> {
-        Ok(Arc::new(NeuralModel::new(self.network.clone(), &self.optimiser.averages)))
+        Ok(Arc::new(NeuralModel::new(self.network.clone(), &self.optimiser.averages, &self.extra)))
     }
 
     fn save(&self, out: &mut Vec<u8>) {
@@ -151,6 +181,7 @@ impl Scorer for Part<'_> {
         weights.read_tags(sentences, encoding);
         weights.drop_words(encoding, rng);
         weights.embed(encoding, Some(rng));
+        weights.read_encoder(sentences, encoding, Some(rng));
         weights.read_context(encoding, Some(rng));
         states.clear();
         *n_words = encoding.batch.n_rows();

@@ -5,6 +5,7 @@
 //! over places is computed once per word; the labels of items and dependents are looked at; tags are learnt beside actions.
 
 mod characters;
+mod encoder;
 pub(in crate::score) mod file;
 #[cfg(test)]
 pub(in crate::score) mod gradients;
@@ -18,9 +19,12 @@ pub(in crate::score) mod optimiser;
 mod places;
 pub(in crate::score) mod words;
 
+pub use self::encoder::Encoder;
+
 use std::sync::Arc;
 
 use self::characters::Alphabet;
+use self::encoder::EncoderInput;
 use self::learner::NeuralLearner;
 use self::model::NeuralModel;
 use self::network::Network;
@@ -62,8 +66,16 @@ impl ScorerKind for NeuralKind {
         let columns = TagColumn::ALL.iter().filter(|_| tag_weight > 0.0 && !tags);
         let tag_sets =
             columns.map(|column| TagSet::of(*column, sentences)).filter(|set| set.tags.len() > 1).collect();
-        let network = Network::new(&settings, reader, tag_sets, places, shared.n_actions);
-        Ok(AnyLearner::Batch(Box::new(NeuralLearner::new(network, config.seed))))
+        let (mut encoder, mut extra) = (None, Vec::new());
+        if !config.encoder.is_empty() {
+            let pretrained = Encoder::read(&config.encoder, settings.encoder_layers)?;
+            let (input, arrays) = EncoderInput::learning(&pretrained, &settings.encoder_outputs());
+            (encoder, extra) = (Some(Arc::new(input)), arrays);
+        }
+        let width = encoder.as_ref().map(|encoder| encoder.header.width());
+        let mut network = Network::new(&settings, reader, width, tag_sets, places, shared.n_actions);
+        network.encoder = encoder;
+        Ok(AnyLearner::Batch(Box::new(NeuralLearner::new(network, extra, config.seed))))
     }
 
     fn load(

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::NeuralKind;
 use super::characters::Alphabet;
-use super::file::{self, Numbers, Precision};
+use super::encoder::{EncoderHeader, EncoderInput};
+use super::file::{self, Extra, Numbers, Precision};
 use super::network::{Encoding, Network, PackedNetwork, States, Weights};
 use super::places::Places;
 use super::words::{Lexicon, Reader, TagSet, Vectors};
@@ -25,6 +26,8 @@ struct Header {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     alphabet: Option<Alphabet>,
     tag_sets: Vec<TagSet>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    encoder: Option<EncoderHeader>,
 }
 
 /// A network with its numbers.
@@ -38,14 +41,16 @@ pub(super) struct NeuralModel {
 }
 
 impl NeuralModel {
-    pub(super) fn new(network: Arc<Network>, all: &[f32]) -> Self {
-        Self::stored(network, all, Precision::Whole)
+    /// A model with all numbers of a network, and the arrays of its encoder.
+    pub(super) fn new(network: Arc<Network>, all: &[f32], extra: &[Extra]) -> Self {
+        Self::stored(network, all, extra, Precision::Whole)
     }
 
     /// A model as it is when it comes back from a file.
-    fn stored(network: Arc<Network>, all: &[f32], precision: Precision) -> Self {
-        let words = file::write(&network.arrays, all, &network.reader.vectors, precision);
-        let (numbers, _) = file::read(&words, &network.arrays).expect("what was just written can be read");
+    fn stored(network: Arc<Network>, all: &[f32], extra: &[Extra], precision: Precision) -> Self {
+        let words = file::write(&network.arrays, all, &network.reader.vectors, extra, precision);
+        let (numbers, ..) =
+            file::read(&words, &network.arrays, extra).expect("what was just written can be read");
         Self::packed(network, Arc::new(words), numbers)
     }
 
@@ -65,7 +70,7 @@ impl NeuralModel {
         n_actions: usize,
     ) -> Result<Self> {
         let bad = |message: String| Error::new(Code::BadModel, message);
-        let Header { settings, lexicon, alphabet, tag_sets } =
+        let Header { settings, lexicon, alphabet, tag_sets, encoder } =
             serde_json::from_value(header).map_err(|error| bad(format!("in the model's header: {error}")))?;
         settings.check().map_err(|error| bad(error.message.to_string()))?;
         if tag_sets.iter().any(|set| set.tags.is_empty()) {
@@ -83,9 +88,15 @@ impl NeuralModel {
         let vectors = Vectors { width, ..Vectors::default() };
         let NeuralConfig { affix_rows: n_rows, affixes, tags, .. } = settings;
         let reader = Reader { lexicon, alphabet, vectors, n_rows, affixes, tags };
-        let mut network = Network::new(&settings, reader, tag_sets, places, n_actions);
-        let (numbers, vectors) = file::read(words.words(), &network.arrays).map_err(bad)?;
+        encoder.iter().try_for_each(EncoderHeader::check).map_err(bad)?;
+        let encoder_width = encoder.as_ref().map(EncoderHeader::width);
+        let mut network = Network::new(&settings, reader, encoder_width, tag_sets, places, n_actions);
+        let extra = encoder.as_ref().map_or(Vec::new(), EncoderHeader::outline);
+        let (numbers, vectors, extra) = file::read(words.words(), &network.arrays, &extra).map_err(bad)?;
         network.reader.vectors = vectors;
+        if let Some(header) = encoder {
+            network.encoder = Some(Arc::new(EncoderInput::load(header, &extra).map_err(bad)?));
+        }
         Ok(Self::packed(Arc::new(network), words, numbers))
     }
 
@@ -123,9 +134,11 @@ impl ScorerModel for NeuralModel {
     }
 
     fn header(&self) -> serde_json::Value {
-        let Network { config, reader, tag_sets, .. } = &*self.network;
+        let Network { config, reader, tag_sets, encoder, .. } = &*self.network;
         let Reader { lexicon, alphabet, .. } = reader.clone();
-        let header = Header { settings: config.clone(), lexicon, alphabet, tag_sets: tag_sets.clone() };
+        let encoder = encoder.as_ref().map(|encoder| encoder.header.clone());
+        let (settings, tag_sets) = (config.clone(), tag_sets.clone());
+        let header = Header { settings, lexicon, alphabet, tag_sets, encoder };
         serde_json::to_value(header).expect("plain data")
     }
 
@@ -142,12 +155,16 @@ impl ScorerModel for NeuralModel {
     }
 
     fn quantized(&self) -> Option<Arc<dyn ScorerModel>> {
-        match &*self.numbers {
-            Numbers::InFile(_) => {
-                Some(Arc::new(Self::stored(self.network.clone(), self.numbers(), Precision::EightBits)))
-            }
-            Numbers::Owned(_) => None,
+        let Numbers::InFile(_) = &*self.numbers else { return None };
+        let (mut network, mut extra) = (self.network.clone(), Vec::new());
+        if let Some(encoder) = &self.network.encoder {
+            let outline = encoder.header.outline();
+            let (.., arrays) = file::read(self.words.words(), &network.arrays, &outline).ok()?;
+            let (encoder, arrays) = encoder.quantised(&arrays).ok()?;
+            Arc::make_mut(&mut network).encoder = Some(Arc::new(encoder));
+            extra = arrays;
         }
+        Some(Arc::new(Self::stored(network, self.numbers(), &extra, Precision::EightBits)))
     }
 }
 
@@ -222,6 +239,7 @@ impl Scorer for NeuralScorer {
         let weights = model.weights();
         encoding.batch = super::lstm::Batch::of(sentences.iter().map(|sentence| sentence.len()));
         cache.fill(weights, sentences, encoding);
+        weights.read_encoder(sentences, encoding, None);
         weights.read_context(encoding, None);
         let size = weights.first_size();
         for (i, sentence) in sentences.iter().enumerate() {

@@ -4,7 +4,10 @@
 //! The first layer over the places is computed once for every word and place, so that a configuration costs additions and
 //! one small product.
 
+use std::sync::Arc;
+
 use super::characters::{CharacterMemory, Characters};
+use super::encoder::{EncoderInput, InputMemory, fill};
 use super::kernel::{Left, Sum, add, softmax};
 use super::layers::{
     Array, Arrays, Dropout, Linear, PackedLinear, Scratch, leaky_relu, leaky_relu_back, uniform,
@@ -37,6 +40,9 @@ pub(super) struct Network {
     affixes: Array,
     characters: Option<Characters>,
     input: Linear,
+    /// A pre-trained encoder, if there is one, and the layer over its vectors.
+    pub(super) encoder: Option<Arc<EncoderInput>>,
+    encoded: Option<Linear>,
     lstms: Vec<BiLstm>,
     first: Linear,
     /// For each place, what stands for nothing and for the root.
@@ -51,6 +57,7 @@ pub(super) struct Network {
 pub(super) struct PackedNetwork {
     characters: PackedBiLstm,
     input: PackedLinear,
+    encoded: PackedLinear,
     lstms: Vec<PackedBiLstm>,
     first: PackedLinear,
     output: PackedLinear,
@@ -78,6 +85,13 @@ pub(super) struct Encoding {
     x: Vec<f32>,
     /// What stands for each word before its context is read.
     pub(super) input: Vec<f32>,
+    encoder: InputMemory,
+    /// The vectors of the encoder, and what the layer over them makes of these.
+    encoder_x: Vec<f32>,
+    encoded: Vec<f32>,
+    encoder_dropout: Dropout,
+    /// With an encoder: `input` and `encoded` side by side.
+    joined: Vec<f32>,
     lstms: Vec<LstmMemory>,
     /// What comes out of each layer.
     outputs: Vec<Vec<f32>>,
@@ -106,6 +120,7 @@ pub(super) struct BackMemory {
     d_output: Vec<f32>,
     d_below: Vec<f32>,
     d_tags: Vec<f32>,
+    d_encoded: Vec<f32>,
     /// The gradients of the embeddings of each word, side by side.
     dx: Vec<f32>,
     scratch: Scratch,
@@ -121,6 +136,7 @@ impl Network {
     pub(super) fn new(
         config: &NeuralConfig,
         reader: Reader,
+        encoder_width: Option<usize>,
         tag_sets: Vec<TagSet>,
         places: Places,
         n_actions: usize,
@@ -137,10 +153,13 @@ impl Network {
         let of_characters = characters.map_or(0, |characters| characters.width());
         let n_in = config.word_size + n_tables * config.affix_size + reader.vectors.width + of_characters;
         let input = Linear::new(&mut arrays, "input", n_in, config.input_size);
+        let encoded =
+            encoder_width.map(|width| Linear::new(&mut arrays, "encoded", width, config.encoder_size));
+        let n_joined = config.input_size + encoded.map_or(0, |_| config.encoder_size);
         let n_out = 2 * config.units;
         let lstms = (0..config.layers)
             .map(|layer| {
-                let n_in = if layer == 0 { config.input_size } else { n_out };
+                let n_in = if layer == 0 { n_joined } else { n_out };
                 BiLstm::new(&mut arrays, &format!("lstm.{layer}"), n_in, config.units)
             })
             .collect();
@@ -164,6 +183,8 @@ impl Network {
             affixes,
             characters,
             input,
+            encoder: None,
+            encoded,
             lstms,
             first,
             absent,
@@ -184,6 +205,7 @@ impl Network {
             characters.start(&mut all, rng);
         }
         [self.input, self.output].iter().chain(&self.taggers).for_each(|layer| layer.start(&mut all, rng));
+        self.encoded.iter().for_each(|layer| layer.start(&mut all, rng));
         self.lstms.iter().for_each(|layer| layer.start(&mut all, rng));
         // The places are added up, so what matters is the number of them all.
         let n_in = self.first.weights.n_rows * self.places.len();
@@ -197,6 +219,7 @@ impl Network {
             characters.pack(all, learns, &mut out.characters);
         }
         out.input.set(self.input, all, learns);
+        self.encoded.iter().for_each(|layer| out.encoded.set(*layer, all, learns));
         out.lstms.resize_with(self.lstms.len(), PackedBiLstm::default);
         self.lstms.iter().zip(&mut out.lstms).for_each(|(layer, out)| layer.pack(all, learns, out));
         out.first.set(self.first, all, learns);
@@ -305,14 +328,74 @@ impl Weights<'_> {
         leaky_relu(out);
     }
 
+    /// Numbers that stand for a word before its context is read, those from the encoder included.
+    fn joined_size(&self) -> usize {
+        self.input_size() + self.network.encoded.map_or(0, |layer| layer.weights.n_columns)
+    }
+
+    /// Reads the sentences of a batch with the encoder, if there is one, and puts what the layer over its vectors gives beside
+    /// what stands for each word by itself.
+    pub(super) fn read_encoder(
+        &self,
+        sentences: &[&Sentence],
+        encoding: &mut Encoding,
+        noise: Option<&mut Rng>,
+    ) {
+        let Network { config, encoder: Some(encoder), encoded: Some(layer), .. } = self.network else {
+            return;
+        };
+        let Encoding { batch, encoder: memory, encoder_x, encoded, encoder_dropout, .. } = encoding;
+        let (n_rows, width) = (batch.n_rows(), layer.weights.n_rows);
+        let x = resize(encoder_x, n_rows * width);
+        encoder.read(sentences, memory, |sentence, position, vector| {
+            fill(vector, &mut x[batch.row(sentence, position) * width..][..width]);
+        });
+        if let Some(rng) = noise {
+            encoder_dropout.apply(x, config.encoder_dropout, rng);
+        }
+        let (size, of_words) = (config.encoder_size, config.input_size);
+        let out = resize(encoded, n_rows * size);
+        self.packed.encoded.apply(Left::dense(x, width), out, size);
+        leaky_relu(out);
+        let joined = resize(&mut encoding.joined, n_rows * (of_words + size));
+        let rows = encoding.input.chunks_exact(of_words).zip(out.chunks_exact(size));
+        for (joined, (input, encoded)) in joined.chunks_exact_mut(of_words + size).zip(rows) {
+            joined[..of_words].copy_from_slice(input);
+            joined[of_words..].copy_from_slice(encoded);
+        }
+    }
+
+    /// The way back of [`Self::read_encoder`], from the gradients of what is side by side to those of `input`, in their place.
+    fn back_to_encoder(
+        &self,
+        encoding: &Encoding,
+        d_encoded: &mut Vec<f32>,
+        d_joined: &mut Vec<f32>,
+        gradients: &mut [f32],
+        scratch: &mut Scratch,
+    ) {
+        let Network { config, encoded: Some(layer), .. } = self.network else { return };
+        let (n_rows, size, of_words) = (encoding.batch.n_rows(), config.encoder_size, config.input_size);
+        let d_encoded = resize(d_encoded, n_rows * size);
+        for row in 0..n_rows {
+            let at = row * (of_words + size);
+            d_encoded[row * size..(row + 1) * size].copy_from_slice(&d_joined[at + of_words..][..size]);
+            d_joined.copy_within(at..at + of_words, row * of_words);
+        }
+        d_joined.truncate(n_rows * of_words);
+        leaky_relu_back(&encoding.encoded, d_encoded);
+        layer.back(&self.packed.encoded, &encoding.encoder_x, d_encoded, gradients, None, scratch);
+    }
+
     /// Reads the words in context.
     pub(super) fn read_context(&self, encoding: &mut Encoding, mut noise: Option<&mut Rng>) {
         let config = &self.network.config;
-        let Encoding { batch, input, lstms, outputs, dropouts, first, .. } = encoding;
+        let Encoding { batch, input, joined, lstms, outputs, dropouts, first, .. } = encoding;
+        let input = if self.network.encoded.is_some() { joined } else { input };
         lstms.resize_with(config.layers, LstmMemory::default);
         outputs.resize_with(config.layers, Vec::new);
         dropouts.resize_with(1 + config.layers, Dropout::default);
-        let mut n_in = config.input_size;
+        let mut n_in = self.joined_size();
         for (layer, packed) in self.packed.lstms.iter().enumerate() {
             let (before, after) = outputs.split_at_mut(layer);
             let x = before.last().map_or(&*input, |output| output);
@@ -404,7 +487,7 @@ impl Weights<'_> {
     ) -> f64 {
         let Network { config, characters, input, lstms, first, output, .. } = self.network;
         let (n_rows, n_out, size) = (encoding.batch.n_rows(), 2 * config.units, config.hidden);
-        let BackMemory { d_hidden, d_first, d_output, d_below, d_tags, dx, scratch } = memory;
+        let BackMemory { d_hidden, d_first, d_output, d_below, d_tags, d_encoded, dx, scratch } = memory;
         let d_hidden = resize(d_hidden, states.n_states * size);
         let to_hidden = Some((&mut *d_hidden, Sum::Fresh));
         output.back(&self.packed.output, &states.hidden, &states.gradients, gradients, to_hidden, scratch);
@@ -417,21 +500,12 @@ impl Weights<'_> {
         let to_output = Some((resize(d_output, n_rows * n_out), Sum::Fresh));
         first.back(&self.packed.first, last, d_first, gradients, to_output, scratch);
         let loss = self.back_from_tags(encoding, d_tags, gradients, d_output, scratch);
-        let Encoding {
-            batch,
-            rows,
-            characters: spelt,
-            x,
-            input: of_words,
-            lstms: memories,
-            outputs,
-            dropouts,
-            ..
-        } = encoding;
+        let Encoding { batch, input: of_words, joined, lstms: memories, outputs, dropouts, .. } = encoding;
+        let joined = if self.network.encoded.is_some() { joined } else { of_words };
         for (layer, lstm) in lstms.iter().enumerate().rev() {
             dropouts[1 + layer].back(d_output);
-            let x = if layer == 0 { &*of_words } else { &*outputs[layer - 1] };
-            let n_in = if layer == 0 { config.input_size } else { n_out };
+            let x = if layer == 0 { &*joined } else { &*outputs[layer - 1] };
+            let n_in = if layer == 0 { self.joined_size() } else { n_out };
             let to = resize(d_below, n_rows * n_in);
             lstm.back(
                 &self.packed.lstms[layer],
@@ -444,6 +518,8 @@ impl Weights<'_> {
             // What comes out below is what goes into the next layer.
             std::mem::swap(d_output, d_below);
         }
+        self.back_to_encoder(encoding, d_encoded, d_output, gradients, scratch);
+        let Encoding { rows, characters: spelt, x, input: of_words, dropouts, .. } = encoding;
         leaky_relu_back(of_words, d_output);
         let dx = resize(dx, n_rows * input.weights.n_rows);
         input.back(&self.packed.input, x, d_output, gradients, Some((&mut *dx, Sum::Fresh)), scratch);

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 
 use super::characters::Alphabet;
+use super::encoder::tests::tiny_files;
+use super::encoder::{Encoder, EncoderInput};
+use super::file::Extra;
 use super::gradients::check;
 use super::layers::{Array, Dropout, Named};
 use super::model::NeuralModel;
@@ -53,6 +56,8 @@ fn small() -> NeuralConfig {
         input_size: 7,
         units: 6,
         hidden: 9,
+        encoder_layers: 3,
+        encoder_size: 5,
         batch_words: 60,
         ..NeuralConfig::default()
     }
@@ -68,8 +73,28 @@ fn config(system: SystemTag) -> TrainConfig {
         explore_after: 1,
         neural: small(),
         vectors: vectors(),
+        // The systems for constituents learn with an encoder, the others without.
+        encoder: match system.info().kind {
+            TreeKind::Constituents => Arc::new(tiny_files()),
+            TreeKind::Dependencies => Arc::default(),
+        },
         ..TrainConfig::default()
     }
+}
+
+/// A tiny encoder, and its arrays for a model file.
+fn encoder() -> (Arc<EncoderInput>, Vec<Extra>) {
+    let encoder = Encoder::read(&tiny_files(), 3).expect("an encoder");
+    let (input, arrays) = EncoderInput::learning(&encoder, &[1, 3]);
+    (Arc::new(input), arrays)
+}
+
+/// The network with a tiny encoder.
+fn encoded_network(settings: &NeuralConfig, sentences: &[&Sentence], n_actions: usize) -> Network {
+    let Network { config, reader, tag_sets, places, .. } = network(settings, sentences, n_actions);
+    let mut network = Network::new(&config, reader, Some(16), tag_sets, places, n_actions);
+    network.encoder = Some(encoder().0);
+    network
 }
 
 fn network(settings: &NeuralConfig, sentences: &[&Sentence], n_actions: usize) -> Network {
@@ -84,7 +109,7 @@ fn network(settings: &NeuralConfig, sentences: &[&Sentence], n_actions: usize) -
     let tag_sets = TagColumn::ALL.iter().map(|column| TagSet::of(*column, sentences));
     let tag_sets = tag_sets.filter(|set| set.tags.len() > 1).collect();
     let places = Places::parse(default_places(TreeKind::Dependencies, false)).expect("places");
-    Network::new(settings, reader, tag_sets, places, n_actions)
+    Network::new(settings, reader, None, tag_sets, places, n_actions)
 }
 
 fn array(network: &Network, name: &str) -> Array {
@@ -132,17 +157,18 @@ fn gradients_of_the_whole_network_are_those_of_finite_differences() {
         ..small()
     };
     let trees = english();
-    struct Make<'a>(&'a [Entry]);
     let system = Make(&trees).system();
-    let network = network(&settings, &sentences, system.n_actions());
+    let network = encoded_network(&settings, &sentences, system.n_actions());
     let mut all = network.start(&mut Rng::new(3));
     // Far from where ReLU bends, with values on both sides: each unit is above 0 in every state, or below.
-    for name in ["input.bias", "first.bias", "absent"] {
+    for name in ["input.bias", "encoded.bias", "first.bias", "absent"] {
         let signs = [2.0, -2.0].into_iter().cycle();
         array(&network, name).of_mut(&mut all).iter_mut().zip(signs).for_each(|(bias, sign)| *bias = sign);
     }
     // The numbers of word vectors are large.
-    array(&network, "input.weights").of_mut(&mut all).iter_mut().for_each(|weight| *weight *= 0.25);
+    for name in ["input.weights", "encoded.weights"] {
+        array(&network, name).of_mut(&mut all).iter_mut().for_each(|weight| *weight *= 0.25);
+    }
     let walks = walks(&system, &sentences);
     let n_states: usize = walks.iter().map(|(_, states)| states.len()).sum();
     let wanted = super::kernel::tests::random(&mut Rng::new(4), n_states * system.n_actions());
@@ -155,6 +181,7 @@ fn gradients_of_the_whole_network_are_those_of_finite_differences() {
         weights.read_words(&sentences, &mut encoding);
         weights.read_tags(&sentences, &mut encoding);
         weights.embed(&mut encoding, None);
+        weights.read_encoder(&sentences, &mut encoding, None);
         weights.read_context(&mut encoding, None);
         for (i, (forest, of_walk)) in walks.iter().enumerate() {
             for state in of_walk {
@@ -198,24 +225,6 @@ fn gradients_of_the_whole_network_are_those_of_finite_differences() {
         used.iter().zip(moved).for_each(|(&i, &value)| all[i] = value);
         run(&all, None)
     });
-
-    impl Make<'_> {
-        fn system(&self) -> ArcHybrid {
-            use crate::tree::{ParserTree, Preparer};
-            let preparer =
-                Preparer::new(&TrainConfig::default().preparation(), ArcHybrid::UNARIES).expect("rules");
-            let trees: Vec<_> = self
-                .0
-                .iter()
-                .filter_map(|entry| {
-                    let tree = entry.tree.as_ref()?;
-                    <ArcHybrid as TransitionSystem>::Tree::prepare(tree, &entry.sentence, &preparer).ok()
-                })
-                .take(2)
-                .collect();
-            ArcHybrid::from_trees(trees.iter(), &crate::system::SystemOptions::default())
-        }
-    }
 }
 
 #[derive(Default)]
@@ -349,7 +358,7 @@ fn scores_have_the_same_bits_in_every_batch() {
             let sentences: Vec<&Sentence> = self.0.iter().map(|entry| &entry.sentence).take(12).collect();
             let network = network(&small(), &sentences, 21);
             let all = network.start(&mut Rng::new(8));
-            let model = NeuralModel::new(Arc::new(network), &all);
+            let model = NeuralModel::new(Arc::new(network), &all, &[]);
             let (mut together, mut alone) = (model.scorer(), model.scorer());
             let forests: Vec<Forest> = sentences
                 .iter()
@@ -417,7 +426,7 @@ fn a_network_that_does_not_fit_its_file_is_refused() {
     let sentence = Sentence::from_tagged([("a", "T"), ("b", "U")]);
     let network = network(&small(), &[&sentence], 5);
     let all = network.start(&mut Rng::new(8));
-    let model = NeuralModel::new(Arc::new(network), &all);
+    let model = NeuralModel::new(Arc::new(network), &all, &[]);
     let load = |header: &serde_json::Value, words: &[u32], n_actions| {
         NeuralModel::load(header.clone(), Arc::new(words.to_vec()), n_actions)
             .map(|model| model.words().to_vec())
@@ -460,7 +469,7 @@ fn numbers_of_eight_bits_are_close_to_those_of_32() {
         .of_mut(&mut all)
         .chunks_mut(50)
         .for_each(|row| (row[3], row[4]) = (0.0, 99.0));
-    let model = NeuralModel::new(network.clone(), &all);
+    let model = NeuralModel::new(network.clone(), &all, &[]);
     let small = model.quantized().expect("a network can be quantised");
     assert!(small.words().len() * 10 < model.words().len() * 3, "{} words", small.words().len());
     assert!(small.quantized().is_none(), "once is enough");
@@ -494,4 +503,73 @@ fn global_training_is_refused() {
     let config = TrainConfig { update: Update::Early, beam: 4, ..config(SystemTag::ArcHybrid) };
     let error = train(&config, &english(), &[], None, &mut ()).expect_err("it learns step by step");
     assert!(error.message.contains("local"), "{error}");
+}
+
+/// A model with an encoder scores as it does after it was written and read; so does one with 8 bits, which scores nearly the
+/// same. Damage is noticed.
+#[test]
+fn models_keep_their_encoder() {
+    let sentences: Vec<Sentence> = english().into_iter().map(|entry| entry.sentence).collect();
+    let sentences: Vec<&Sentence> = sentences.iter().collect();
+    let places = default_places(TreeKind::Dependencies, false).to_owned();
+    let settings = NeuralConfig { places, ..small() };
+    let network = encoded_network(&settings, &sentences, 5);
+    let all = network.start(&mut Rng::new(8));
+    let (_, arrays) = encoder();
+    let model = NeuralModel::new(Arc::new(network), &all, &arrays);
+    let load = |model: &dyn ScorerModel, words: &[u32]| {
+        NeuralModel::load(model.header(), Arc::new(words.to_vec()), 5)
+    };
+    let scores = |model: &dyn ScorerModel| {
+        let mut scorer = model.scorer();
+        let mut slots = Vec::new();
+        scorer.open(&sentences, &mut slots);
+        let system = {
+            let trees = english();
+            Make(&trees).system()
+        };
+        let mut rows = Rows::default();
+        let walks = walks(&system, &sentences[..4]);
+        let mut all = Vec::new();
+        for ((forest, states), &slot) in walks.iter().zip(&slots) {
+            let views: Vec<_> = states.iter().map(|state| system.view(state)).collect();
+            scorer.score(&[Views { slot, forest, views: &views }], &mut rows);
+            (0..rows.n_rows()).for_each(|row| all.extend_from_slice(rows.row(row)));
+        }
+        all
+    };
+    let expected = scores(&model);
+    let read = load(&model, model.words()).expect("what was written");
+    assert_eq!(scores(&read), expected, "the vectors are the same, kept or not");
+    let small = model.quantized().expect("it can be quantised");
+    let of_small = scores(&*small);
+    assert_eq!(scores(&load(&*small, small.words()).expect("what was written")), of_small);
+    let largest = expected.iter().fold(0f32, |largest, score| largest.max(score.abs()));
+    let error = expected.iter().zip(&of_small).fold(0f32, |largest, (a, b)| largest.max((a - b).abs()));
+    assert!(error > 0.0 && error < 0.1 * largest, "{error} of {largest}");
+    assert!(load(&model, &model.words()[..model.words().len() - 1]).is_err(), "cut short");
+    assert!(load(&model, small.words()).is_err(), "other arrays");
+    let mut header = model.header();
+    header["encoder"]["outputs"] = serde_json::json!([1, 4]);
+    assert!(NeuralModel::load(header, Arc::new(model.words().to_vec()), 5).is_err());
+}
+
+struct Make<'a>(&'a [Entry]);
+
+impl Make<'_> {
+    fn system(&self) -> ArcHybrid {
+        use crate::tree::{ParserTree, Preparer};
+        let preparer =
+            Preparer::new(&TrainConfig::default().preparation(), ArcHybrid::UNARIES).expect("rules");
+        let trees: Vec<_> = self
+            .0
+            .iter()
+            .filter_map(|entry| {
+                let tree = entry.tree.as_ref()?;
+                <ArcHybrid as TransitionSystem>::Tree::prepare(tree, &entry.sentence, &preparer).ok()
+            })
+            .take(2)
+            .collect();
+        ArcHybrid::from_trees(trees.iter(), &crate::system::SystemOptions::default())
+    }
 }

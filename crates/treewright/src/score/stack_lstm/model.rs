@@ -42,8 +42,9 @@ impl StackLstmModel {
 
     /// A model as it is when it comes back from a file.
     fn stored(network: Arc<Network>, all: &[f32], precision: Precision) -> Self {
-        let words = file::write(&network.arrays, all, &network.reader.vectors, precision);
-        let (numbers, _) = file::read(&words, &network.arrays).expect("what was just written can be read");
+        let words = file::write(&network.arrays, all, &network.reader.vectors, &[], precision);
+        let (numbers, ..) =
+            file::read(&words, &network.arrays, &[]).expect("what was just written can be read");
         Self::packed(network, Arc::new(words), numbers)
     }
 
@@ -72,7 +73,7 @@ impl StackLstmModel {
         }
         let reader = Reader::new(lexicon, Vectors { width, ..Vectors::default() });
         let mut network = Network::new(&settings, reader, trees, n_actions);
-        let (numbers, vectors) = file::read(words.words(), &network.arrays).map_err(bad)?;
+        let (numbers, vectors, _) = file::read(words.words(), &network.arrays, &[]).map_err(bad)?;
         network.reader.vectors = vectors;
         Ok(Self::packed(Arc::new(network), words, numbers))
     }

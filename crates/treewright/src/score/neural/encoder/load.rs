@@ -1,0 +1,226 @@
+//! Reads an encoder from the files in which encoders of the BERT family are passed around: `config.json`, `vocab.txt` or
+//! `tokenizer.json`, and `model.safetensors`.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::tokenizer::Tokenizer;
+use super::{Encoder, Layer, Layout, Norm, Sizes};
+use crate::config::EncoderFiles;
+use crate::error::{Code, Error, Result};
+use crate::score::neural::layers::{Array, Linear};
+
+/// The settings that count.
+#[derive(Deserialize)]
+struct Settings {
+    hidden_size: usize,
+    num_attention_heads: usize,
+    num_hidden_layers: usize,
+    intermediate_size: usize,
+    max_position_embeddings: usize,
+    #[serde(default = "default_epsilon")]
+    layer_norm_eps: f32,
+    #[serde(default = "gelu")]
+    hidden_act: String,
+    #[serde(default = "absolute")]
+    position_embedding_type: String,
+    #[serde(default = "bert")]
+    model_type: String,
+    do_lower_case: Option<bool>,
+}
+
+fn default_epsilon() -> f32 {
+    1e-12
+}
+
+fn gelu() -> String {
+    "gelu".to_owned()
+}
+
+fn absolute() -> String {
+    "absolute".to_owned()
+}
+
+fn bert() -> String {
+    "bert".to_owned()
+}
+
+impl Encoder {
+    /// Reads an encoder from the contents of its files. Of its layers the first `n_layers` are kept.
+    ///
+    /// # Errors
+    /// When it is no encoder of the BERT family, its files do not fit together, or it has fewer layers.
+    pub fn read(files: &EncoderFiles, n_layers: usize) -> Result<Self> {
+        read(files, n_layers).map_err(|why| Error::new(Code::BadTraining, why))
+    }
+}
+
+fn read(files: &EncoderFiles, n_layers: usize) -> Result<Encoder, String> {
+    let EncoderFiles { config, vocabulary, weights } = files;
+    let settings: Settings =
+        serde_json::from_str(config).map_err(|error| format!("in the encoder's config.json: {error}"))?;
+    let known = [
+        ("model_type", &settings.model_type, "bert"),
+        ("hidden_act", &settings.hidden_act, "gelu"),
+        ("position_embedding_type", &settings.position_embedding_type, "absolute"),
+    ];
+    if let Some((name, value, known)) = known.iter().find(|(_, value, known)| value != known) {
+        return Err(format!("the encoder has {name} {value:?}; only {known:?} is known"));
+    }
+    if n_layers == 0 || n_layers > settings.num_hidden_layers {
+        let n = settings.num_hidden_layers;
+        return Err(format!("the encoder has {n} layers: use from 1 to {n} of them, not {n_layers}"));
+    }
+    let tokenizer = Tokenizer::read(vocabulary, settings.do_lower_case)?;
+    let file = Weights::open(weights)?;
+    // Padding may make the table longer than the vocabulary.
+    let n_pieces = file.shape("embeddings.word_embeddings.weight")?[0];
+    if n_pieces < tokenizer.len() {
+        let n = tokenizer.len();
+        return Err(format!("the encoder has {n_pieces} vectors of pieces, but a vocabulary of {n}"));
+    }
+    let sizes = Sizes {
+        n_pieces: tokenizer.len(),
+        n_positions: settings.max_position_embeddings,
+        n_layers,
+        width: settings.hidden_size,
+        n_heads: settings.num_attention_heads,
+        inner: settings.intermediate_size,
+        epsilon: settings.layer_norm_eps,
+    };
+    sizes.check()?;
+    let layout = Layout::new(sizes);
+    let mut all = vec![0.0; layout.arrays.n_numbers];
+    file.copy(&layout, n_pieces, &mut all)?;
+    if !all.iter().all(|number| number.is_finite()) {
+        return Err("the encoder has weights that are not finite".to_owned());
+    }
+    Ok(Encoder { tokenizer: Arc::new(tokenizer), layout, all })
+}
+
+/// The arrays of a safetensors file.
+struct Weights<'a> {
+    header: Map<String, Value>,
+    bytes: &'a [u8],
+    /// What all names begin with.
+    prefix: &'static str,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    dtype: String,
+    shape: Vec<usize>,
+    data_offsets: [usize; 2],
+}
+
+impl<'a> Weights<'a> {
+    fn open(bytes: &'a [u8]) -> Result<Self, String> {
+        let damaged = "the encoder's model.safetensors is damaged";
+        let (length, rest) = bytes.split_first_chunk::<8>().ok_or(damaged)?;
+        let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| damaged)?;
+        let (header, bytes) = rest.split_at_checked(length).ok_or(damaged)?;
+        let header: Map<String, Value> =
+            serde_json::from_slice(header).map_err(|error| format!("{damaged}: {error}"))?;
+        let has = |prefix: &str| header.contains_key(&format!("{prefix}embeddings.word_embeddings.weight"));
+        let prefix = ["", "bert."].into_iter().find(|prefix| has(prefix));
+        let prefix = prefix.ok_or("the encoder has no embeddings.word_embeddings.weight")?;
+        Ok(Weights { header, bytes, prefix })
+    }
+
+    fn entry(&self, name: &str) -> Result<Entry, String> {
+        let name = format!("{}{name}", self.prefix);
+        let entry = self.header.get(&name).ok_or_else(|| format!("the encoder lacks the array {name}"))?;
+        serde_json::from_value(entry.clone()).map_err(|error| format!("array {name}: {error}"))
+    }
+
+    fn shape(&self, name: &str) -> Result<[usize; 2], String> {
+        let entry = self.entry(name)?;
+        entry.shape.try_into().map_err(|_| format!("the encoder's array {name} is no matrix"))
+    }
+
+    /// The numbers of an array of this shape.
+    fn numbers(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, String> {
+        let entry = self.entry(name)?;
+        let [start, end] = entry.data_offsets;
+        let bytes = self.bytes.get(start..end);
+        let bytes = bytes.ok_or_else(|| format!("the encoder's array {name} is cut short"))?;
+        let numbers: Vec<f32> = match entry.dtype.as_str() {
+            "F32" => bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect(),
+            "F16" => {
+                let halves: Vec<u16> =
+                    bytes.as_chunks().0.iter().map(|bytes| u16::from_le_bytes(*bytes)).collect();
+                let mut numbers = vec![0.0; halves.len()];
+                super::kernel::widen(&halves, &mut numbers);
+                numbers
+            }
+            other => return Err(format!("the encoder's array {name} has numbers of type {other}")),
+        };
+        let n = shape.iter().try_fold(1usize, |product, n| product.checked_mul(*n));
+        if entry.shape != shape || n != Some(numbers.len()) {
+            return Err(format!("the encoder's array {name} is not as large as its config.json says"));
+        }
+        Ok(numbers)
+    }
+
+    fn copy(&self, layout: &Layout, n_pieces: usize, all: &mut [f32]) -> Result<(), String> {
+        let Sizes { n_positions, width, .. } = layout.sizes;
+        let pieces = self.numbers("embeddings.word_embeddings.weight", &[n_pieces, width])?;
+        layout.pieces.of_mut(all).copy_from_slice(&pieces[..layout.pieces.len()]);
+        // All pieces are of the first of the two types, so its vector can be added to those of positions.
+        let mut positions = self.numbers("embeddings.position_embeddings.weight", &[n_positions, width])?;
+        let types = "embeddings.token_type_embeddings.weight";
+        let of_types = self.numbers(types, &self.shape(types)?)?;
+        let first =
+            of_types.get(..width).ok_or_else(|| format!("the encoder's array {types} is too small"))?;
+        for row in positions.chunks_exact_mut(width) {
+            row.iter_mut().zip(first).for_each(|(number, of_type)| *number += of_type);
+        }
+        layout.positions.of_mut(all).copy_from_slice(&positions);
+        self.copy_norm("embeddings.LayerNorm", layout.norm, all)?;
+        for (i, Layer { attention, mixed, norm_1, up, down, norm_2 }) in layout.layers.iter().enumerate() {
+            let name = |part: &str| format!("encoder.layer.{i}.{part}");
+            for (part, kind) in ["query", "key", "value"].into_iter().enumerate() {
+                let name = name(&format!("attention.self.{kind}"));
+                self.copy_linear(&name, *attention, part * width, width, all)?;
+            }
+            self.copy_linear(&name("attention.output.dense"), *mixed, 0, width, all)?;
+            self.copy_norm(&name("attention.output.LayerNorm"), *norm_1, all)?;
+            self.copy_linear(&name("intermediate.dense"), *up, 0, up.weights.n_columns, all)?;
+            self.copy_linear(&name("output.dense"), *down, 0, width, all)?;
+            self.copy_norm(&name("output.LayerNorm"), *norm_2, all)?;
+        }
+        Ok(())
+    }
+
+    /// Copies a linear layer to `n_out` columns from `column` on. In the file its weights lie column by column.
+    fn copy_linear(
+        &self,
+        name: &str,
+        to: Linear,
+        column: usize,
+        n_out: usize,
+        all: &mut [f32],
+    ) -> Result<(), String> {
+        let Array { n_rows: n_in, n_columns, .. } = to.weights;
+        let weights = self.numbers(&format!("{name}.weight"), &[n_out, n_in])?;
+        let out = to.weights.of_mut(all);
+        for (j, weights) in weights.chunks_exact(n_in).enumerate() {
+            weights.iter().enumerate().for_each(|(i, weight)| out[i * n_columns + column + j] = *weight);
+        }
+        let bias = self.numbers(&format!("{name}.bias"), &[n_out])?;
+        to.bias.of_mut(all)[column..column + n_out].copy_from_slice(&bias);
+        Ok(())
+    }
+
+    fn copy_norm(&self, name: &str, to: Norm, all: &mut [f32]) -> Result<(), String> {
+        let width = [to.scale.n_columns];
+        // Old files use other names.
+        let is_old = self.entry(&format!("{name}.gamma")).is_ok();
+        let (scale, shift) = if is_old { ("gamma", "beta") } else { ("weight", "bias") };
+        to.scale.of_mut(all).copy_from_slice(&self.numbers(&format!("{name}.{scale}"), &width)?);
+        to.shift.of_mut(all).copy_from_slice(&self.numbers(&format!("{name}.{shift}"), &width)?);
+        Ok(())
+    }
+}

@@ -1,0 +1,424 @@
+//! Linear layers in 8 bits: weights from -63 to 63 with a scale for each column, and rows of activations from 0 to 255 with
+//! a scale and a lowest value for each row.
+//!
+//! A pair of products is at most 2 * 255 * 63 = 32,130, so the 16-bit sums of AVX2 never saturate, and all sums are the same
+//! with AVX2, with the dot products of AVX-512 (VNNI), and without either.
+#![allow(unsafe_code)]
+
+use crate::score::neural::kernel::{Cpu, compiled_twice, cpu};
+
+/// The columns that lie together.
+const PANEL: usize = 16;
+/// Numbers of a row that are multiplied together.
+const GROUP: usize = 4;
+/// The most rows of a block.
+const MAX_ROWS: usize = 12;
+/// The most panels of a block.
+const MAX_PANELS: usize = 2;
+/// About how many bytes of activations are worked on at a time, so that they stay in the cache.
+const CACHED: usize = 1 << 17;
+
+/// Four weights of each of 16 columns.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Line([i8; GROUP * PANEL]);
+
+/// A linear layer whose weights have 8 bits, packed for products.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SmallLinear {
+    /// Panels of 16 columns, each from its first row to its last.
+    lines: Vec<Line>,
+    n_in: usize,
+    n_out: usize,
+    scales: Vec<f32>,
+    /// The sum of each column.
+    sums: Vec<f32>,
+    bias: Vec<f32>,
+}
+
+/// Rows of activations in 8 bits.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SmallRows {
+    values: Vec<u8>,
+    /// The lowest value of each row, and how much one more of 255 is worth.
+    ranges: Vec<[f32; 2]>,
+}
+
+impl SmallLinear {
+    /// Packs weights that lie row by row.
+    pub(super) fn new(weights: &[i8], scales: &[f32], bias: &[f32]) -> Self {
+        let n_out = bias.len();
+        let n_in = weights.len() / n_out.max(1);
+        let n_groups = n_in.div_ceil(GROUP);
+        let mut lines = vec![Line([0; GROUP * PANEL]); n_out.div_ceil(PANEL) * n_groups];
+        let mut sums = vec![0i32; n_out];
+        for (row, weights) in weights.chunks_exact(n_out.max(1)).enumerate() {
+            for (column, &weight) in weights.iter().enumerate() {
+                let line = &mut lines[column / PANEL * n_groups + row / GROUP];
+                line.0[column % PANEL * GROUP + row % GROUP] = weight;
+                sums[column] += i32::from(weight);
+            }
+        }
+        let sums = sums.iter().map(|&sum| sum as f32).collect();
+        SmallLinear { lines, n_in, n_out, scales: scales.to_vec(), sums, bias: bias.to_vec() }
+    }
+
+    /// The values for rows of `x`.
+    pub(super) fn apply(&self, x: &[f32], rows: &mut SmallRows, out: &mut [f32]) {
+        rows.set(x, self.n_in);
+        let work = match cpu() {
+            #[cfg(target_arch = "x86_64")]
+            Cpu::Avx512 if has_vnni() => in_blocks::<Vnni>,
+            #[cfg(target_arch = "x86_64")]
+            Cpu::Avx512 | Cpu::Avx2 => in_blocks::<Avx2>,
+            Cpu::Plain => in_blocks::<Plain>,
+        };
+        work(self, rows, out);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_vnni() -> bool {
+    std::arch::is_x86_feature_detected!("avx512vnni")
+}
+
+impl SmallRows {
+    fn set(&mut self, x: &[f32], n_in: usize) {
+        let stride = n_in.next_multiple_of(GROUP);
+        let n_rows = x.len() / n_in.max(1);
+        self.values.resize(n_rows * stride, 0);
+        self.ranges.clear();
+        for (x, values) in x.chunks_exact(n_in).zip(self.values.chunks_exact_mut(stride)) {
+            // What a row is filled up with is multiplied by 0.
+            self.ranges.push(shrink(x, &mut values[..n_in]));
+        }
+    }
+}
+
+compiled_twice! {
+    /// Rounds a row to 8 bits; gives its lowest value, and how much one more is worth.
+    pub(in crate::score) fn shrink(x: &[f32], out: &mut [u8]) -> [f32; 2] {
+        const LANES: usize = 16;
+        const ROUND: f32 = 12_582_912.0;
+        let (mut lows, mut highs) = ([f32::INFINITY; LANES], [f32::NEG_INFINITY; LANES]);
+        let (chunks, rest) = x.as_chunks::<LANES>();
+        for chunk in chunks {
+            for lane in 0..LANES {
+                lows[lane] = if chunk[lane] < lows[lane] { chunk[lane] } else { lows[lane] };
+                highs[lane] = if chunk[lane] > highs[lane] { chunk[lane] } else { highs[lane] };
+            }
+        }
+        let low = lows.iter().chain(rest).copied().fold(f32::INFINITY, f32::min);
+        let high = highs.iter().chain(rest).copied().fold(f32::NEG_INFINITY, f32::max);
+        let step = (high - low) / 255.0;
+        let by = if step > 0.0 { 1.0 / step } else { 0.0 };
+        for (out, x) in out.iter_mut().zip(x) {
+            // The last bits of the sum are the number, rounded.
+            *out = ((x - low).mul_add(by, ROUND)).to_bits() as u8;
+        }
+        [low, step]
+    }
+
+    /// Turns sums of products into the values of a row.
+    pub(in crate::score) fn finish(sums: &[i32], range: &[f32; 2], of_columns: &[&[f32]; 3], out: &mut [f32]) {
+        let n = out.len();
+        let [scales, column_sums, bias] = of_columns;
+        let (sums, scales, column_sums, bias) = (&sums[..n], &scales[..n], &column_sums[..n], &bias[..n]);
+        for i in 0..n {
+            let value = (sums[i] as f32).mul_add(range[1], range[0] * column_sums[i]);
+            out[i] = value.mul_add(scales[i], bias[i]);
+        }
+    }
+}
+
+/// Computes blocks of a product.
+trait Blocks {
+    /// The most rows of a block.
+    const ROWS: usize;
+    /// The panels of a block.
+    const PANELS: usize;
+
+    /// The sums of `M` rows and `P` panels, row by row.
+    ///
+    /// # Safety
+    /// The processor has what the blocks need; `a` has `M` rows of `n_groups` groups, `a_stride` apart; `b` has `P` panels of
+    /// `n_groups` lines.
+    unsafe fn block<const M: usize, const P: usize>(
+        a: *const u8,
+        a_stride: usize,
+        n_groups: usize,
+        b: *const Line,
+        sums: &mut [[i32; PANEL]],
+    );
+}
+
+fn in_blocks<B: Blocks>(layer: &SmallLinear, rows: &SmallRows, out: &mut [f32]) {
+    let SmallLinear { lines, n_in, n_out, scales, sums: column_sums, bias } = layer;
+    let (n_rows, n_groups) = (rows.ranges.len(), n_in.div_ceil(GROUP));
+    let stride = n_groups * GROUP;
+    assert!(rows.values.len() >= n_rows * stride && out.len() >= n_rows * n_out, "all rows are there");
+    let n_panels = n_out.div_ceil(PANEL);
+    assert_eq!(lines.len(), n_panels * n_groups, "all panels are there");
+    let n_cached = (CACHED / stride.max(1) / MAX_ROWS).max(1) * MAX_ROWS;
+    let mut sums = [[0; PANEL]; MAX_ROWS * MAX_PANELS];
+    for start in (0..n_rows).step_by(n_cached) {
+        let end = (start + n_cached).min(n_rows);
+        for panel in (0..n_panels).step_by(B::PANELS) {
+            let p = B::PANELS.min(n_panels - panel);
+            let column = panel * PANEL;
+            let width = (p * PANEL).min(n_out - column);
+            let of_columns = [scales, column_sums, bias].map(|all| &all[column..column + width]);
+            let b = &lines[panel * n_groups..(panel + p) * n_groups];
+            let mut row = start;
+            while row < end {
+                let m = B::ROWS.min(end - row);
+                let a = &rows.values[row * stride..(row + m) * stride];
+                // SAFETY: `apply` has checked the processor; the slices have all rows and panels.
+                unsafe {
+                    let block = match p {
+                        2 => BlockFn::<2>::of::<B>(m),
+                        _ => BlockFn::<1>::of::<B>(m),
+                    };
+                    block(a.as_ptr(), stride, n_groups, b.as_ptr(), &mut sums);
+                }
+                for (i, sums) in sums.chunks_exact(p).take(m).enumerate() {
+                    let at = (row + i) * n_out + column;
+                    finish(sums.as_flattened(), &rows.ranges[row + i], &of_columns, &mut out[at..at + width]);
+                }
+                row += m;
+            }
+        }
+    }
+}
+
+type Block = unsafe fn(*const u8, usize, usize, *const Line, &mut [[i32; PANEL]]);
+
+/// The blocks of `P` panels.
+struct BlockFn<const P: usize>;
+
+impl<const P: usize> BlockFn<P> {
+    #[inline]
+    fn of<B: Blocks>(rows: usize) -> Block {
+        match rows {
+            1 => B::block::<1, P>,
+            2 => B::block::<2, P>,
+            3 => B::block::<3, P>,
+            4 => B::block::<4, P>,
+            5 => B::block::<5, P>,
+            6 => B::block::<6, P>,
+            7 => B::block::<7, P>,
+            8 => B::block::<8, P>,
+            9 => B::block::<9, P>,
+            10 => B::block::<10, P>,
+            11 => B::block::<11, P>,
+            _ => B::block::<12, P>,
+        }
+    }
+}
+
+/// For every processor; the twin that the other kernels are tested against.
+struct Plain;
+
+impl Blocks for Plain {
+    const ROWS: usize = 4;
+    const PANELS: usize = 1;
+
+    unsafe fn block<const M: usize, const P: usize>(
+        a: *const u8,
+        a_stride: usize,
+        n_groups: usize,
+        b: *const Line,
+        sums: &mut [[i32; PANEL]],
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            for r in 0..M {
+                for q in 0..P {
+                    let mut sum = [0i32; PANEL];
+                    for group in 0..n_groups {
+                        let line = &(*b.add(q * n_groups + group)).0;
+                        let a = a.add(r * a_stride + group * GROUP);
+                        for (sum, weights) in sum.iter_mut().zip(line.as_chunks::<GROUP>().0) {
+                            for (i, &weight) in weights.iter().enumerate() {
+                                *sum += i32::from(*a.add(i)) * i32::from(weight);
+                            }
+                        }
+                    }
+                    sums[r * P + q] = sum;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+struct Avx2;
+
+#[cfg(target_arch = "x86_64")]
+impl Blocks for Avx2 {
+    const ROWS: usize = 4;
+    const PANELS: usize = 1;
+
+    #[allow(clippy::needless_range_loop, reason = "places of one block in several arrays")]
+    #[target_feature(enable = "avx2")]
+    unsafe fn block<const M: usize, const P: usize>(
+        a: *const u8,
+        a_stride: usize,
+        n_groups: usize,
+        b: *const Line,
+        sums: &mut [[i32; PANEL]],
+    ) {
+        use std::arch::x86_64::{
+            _mm256_add_epi32, _mm256_load_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_set1_epi16,
+            _mm256_set1_epi32, _mm256_setzero_si256, _mm256_storeu_si256,
+        };
+        // SAFETY: the caller's promise; lines are aligned.
+        unsafe {
+            let ones = _mm256_set1_epi16(1);
+            let mut all = [[[_mm256_setzero_si256(); 2]; P]; M];
+            for group in 0..n_groups {
+                for q in 0..P {
+                    let line = (&raw const (*b.add(q * n_groups + group)).0).cast();
+                    let halves = [_mm256_load_si256(line), _mm256_load_si256(line.add(1))];
+                    for r in 0..M {
+                        let x = a.add(r * a_stride + group * GROUP).cast::<i32>().read_unaligned();
+                        let x = _mm256_set1_epi32(x);
+                        for (sum, half) in all[r][q].iter_mut().zip(halves) {
+                            let pairs = _mm256_madd_epi16(_mm256_maddubs_epi16(x, half), ones);
+                            *sum = _mm256_add_epi32(*sum, pairs);
+                        }
+                    }
+                }
+            }
+            for r in 0..M {
+                for q in 0..P {
+                    let to = sums[r * P + q].as_mut_ptr();
+                    _mm256_storeu_si256(to.cast(), all[r][q][0]);
+                    _mm256_storeu_si256(to.add(PANEL / 2).cast(), all[r][q][1]);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+struct Vnni;
+
+#[cfg(target_arch = "x86_64")]
+impl Blocks for Vnni {
+    const ROWS: usize = 12;
+    const PANELS: usize = 2;
+
+    #[allow(clippy::needless_range_loop, reason = "places of one block in several arrays")]
+    #[target_feature(enable = "avx512f,avx512vnni")]
+    unsafe fn block<const M: usize, const P: usize>(
+        a: *const u8,
+        a_stride: usize,
+        n_groups: usize,
+        b: *const Line,
+        sums: &mut [[i32; PANEL]],
+    ) {
+        use std::arch::x86_64::{
+            _mm512_dpbusd_epi32, _mm512_load_si512, _mm512_set1_epi32, _mm512_setzero_si512,
+            _mm512_storeu_si512,
+        };
+        // SAFETY: the caller's promise; lines are aligned.
+        unsafe {
+            let mut all = [[_mm512_setzero_si512(); P]; M];
+            for group in 0..n_groups {
+                let mut lines = [_mm512_setzero_si512(); P];
+                for q in 0..P {
+                    lines[q] = _mm512_load_si512((&raw const (*b.add(q * n_groups + group)).0).cast());
+                }
+                for r in 0..M {
+                    let x = a.add(r * a_stride + group * GROUP).cast::<i32>().read_unaligned();
+                    let x = _mm512_set1_epi32(x);
+                    for q in 0..P {
+                        all[r][q] = _mm512_dpbusd_epi32(all[r][q], x, lines[q]);
+                    }
+                }
+            }
+            for r in 0..M {
+                for q in 0..P {
+                    _mm512_storeu_si512(sums[r * P + q].as_mut_ptr().cast(), all[r][q]);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    /// All kernels that this processor has.
+    fn kernels() -> Vec<fn(&SmallLinear, &SmallRows, &mut [f32])> {
+        #[allow(unused_mut, reason = "other processors have one kernel")]
+        let mut kernels: Vec<fn(&SmallLinear, &SmallRows, &mut [f32])> = vec![in_blocks::<Plain>];
+        #[cfg(target_arch = "x86_64")]
+        {
+            if std::arch::is_x86_feature_detected!("avx2") {
+                kernels.push(in_blocks::<Avx2>);
+            }
+            if std::arch::is_x86_feature_detected!("avx512f") && has_vnni() {
+                kernels.push(in_blocks::<Vnni>);
+            }
+        }
+        kernels
+    }
+
+    #[test]
+    fn products_have_the_same_bits_on_every_path_and_are_close() {
+        let mut rng = Rng::new(1);
+        for (n_rows, n_in, n_out) in [(1, 1, 1), (3, 7, 5), (13, 33, 47), (30, 64, 96), (2, 3000, 16)] {
+            let weights: Vec<i8> = (0..n_in * n_out).map(|_| (rng.below(127) as i32 - 63) as i8).collect();
+            let mut floats = |n: usize| -> Vec<f32> { (0..n).map(|_| rng.unit() as f32 - 0.3).collect() };
+            let (scales, bias, x) = (floats(n_out), floats(n_out), floats(n_rows * n_in));
+            let layer = SmallLinear::new(&weights, &scales, &bias);
+            let mut rows = SmallRows::default();
+            rows.set(&x, n_in);
+            let results: Vec<Vec<f32>> = kernels()
+                .iter()
+                .map(|kernel| {
+                    let mut out = vec![9.0; n_rows * n_out];
+                    kernel(&layer, &rows, &mut out);
+                    out
+                })
+                .collect();
+            assert!(results.iter().all(|result| *result == results[0]), "{n_rows} {n_in} {n_out}");
+            for (i, found) in results[0].iter().enumerate() {
+                let (row, column) = (i / n_out, i % n_out);
+                let products = (0..n_in).map(|k| x[row * n_in + k] * f32::from(weights[k * n_out + column]));
+                let exact = products.sum::<f32>() * scales[column] + bias[column];
+                // Half a step for each number at most.
+                let limit = 63.0 * n_in as f32 * 0.5 / 255.0 * scales[column].abs() + 1e-3;
+                assert!((found - exact).abs() <= limit, "{found} instead of {exact}");
+            }
+        }
+    }
+
+    /// The largest numbers of all: sums of 16 bits must not saturate.
+    #[test]
+    fn extremes_do_not_saturate() {
+        for sign in [-1i8, 1] {
+            let layer = SmallLinear::new(&[63 * sign; 64], &[1.0], &[0.0]);
+            let x: Vec<f32> = (0..64).map(|i| if i == 0 { 0.0 } else { 255.0 }).collect();
+            let mut rows = SmallRows::default();
+            rows.set(&x, 64);
+            for kernel in kernels() {
+                let mut out = [0.0];
+                kernel(&layer, &rows, &mut out);
+                assert_eq!(out[0], 63.0 * 63.0 * 255.0 * f32::from(sign));
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_of_equal_numbers_is_kept() {
+        let layer = SmallLinear::new(&[1, 2, 3], &[0.5], &[1.0]);
+        let (mut rows, mut out) = (SmallRows::default(), [0.0]);
+        layer.apply(&[0.25; 3], &mut rows, &mut out);
+        assert_eq!(out[0], 1.0 + 0.5 * 0.25 * 6.0);
+    }
+}

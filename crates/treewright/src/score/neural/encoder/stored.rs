@@ -1,0 +1,140 @@
+//! The arrays of an encoder as a model file keeps them: weights in 16 or 8 bits, biases and norms in 32.
+//!
+//! In 8 bits, tables have a scale for each row and weights one for each column. Weights use seven of the eight bits, so that
+//! products of AVX2 (`small.rs`) cannot overflow.
+
+use super::kernel::{narrow, widen};
+use super::{Encoder, Layout};
+use crate::score::neural::file::Extra;
+use crate::score::neural::layers::Named;
+
+/// How many bits a weight has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bits {
+    Sixteen,
+    Eight,
+}
+
+/// The largest of the numbers that stand for weights in 8 bits; as many are below 0.
+const MAX_WEIGHT: f32 = 63.0;
+/// The same for tables.
+const MAX_OF_TABLE: f32 = 127.0;
+
+/// The names, types and shapes of the arrays of an encoder in a file, in order, without their bytes.
+pub(super) fn outline(layout: &Layout, bits: Bits) -> Vec<Extra> {
+    let mut outline = Vec::new();
+    for named in &layout.arrays.named {
+        let Named { name, array, .. } = named;
+        let shape = vec![array.n_rows, array.n_columns];
+        let mut push = |name: String, dtype, shape| {
+            outline.push(Extra { name, dtype, shape, bytes: Vec::new() });
+        };
+        match bits {
+            _ if array.n_rows == 1 => push(name.clone(), "F32", shape),
+            Bits::Sixteen => push(name.clone(), "F16", shape),
+            Bits::Eight => {
+                push(name.clone(), "I8", shape);
+                push(format!("{name}.scales"), "F32", vec![n_scales(named)]);
+            }
+        }
+    }
+    outline
+}
+
+fn n_scales(Named { array, is_table, .. }: &Named) -> usize {
+    if *is_table { array.n_rows } else { array.n_columns }
+}
+
+/// Which scale belongs to a number of an array.
+fn scale_of(Named { array, is_table, .. }: &Named, number: usize) -> usize {
+    if *is_table { number / array.n_columns } else { number % array.n_columns }
+}
+
+impl Encoder {
+    /// Its arrays for a file.
+    pub(super) fn stored(&self, bits: Bits) -> Vec<Extra> {
+        let mut stored = outline(&self.layout, bits);
+        let mut next = stored.iter_mut();
+        let mut put = |bytes: &[u8]| next.next().expect("an array").bytes = bytes.to_vec();
+        for named in &self.layout.arrays.named {
+            let numbers = named.array.of(&self.all);
+            match bits {
+                _ if named.array.n_rows == 1 => put(bytemuck::cast_slice(numbers)),
+                Bits::Sixteen => {
+                    let mut halves = vec![0; numbers.len()];
+                    narrow(numbers, &mut halves);
+                    put(bytemuck::cast_slice(&halves));
+                }
+                Bits::Eight => {
+                    let (small, scales) = quantise(named, numbers);
+                    put(bytemuck::cast_slice(&small));
+                    put(bytemuck::cast_slice(&scales));
+                }
+            }
+        }
+        stored
+    }
+}
+
+/// The numbers of an array in 8 bits, and their scales.
+fn quantise(named: &Named, numbers: &[f32]) -> (Vec<i8>, Vec<f32>) {
+    let max = if named.is_table { MAX_OF_TABLE } else { MAX_WEIGHT };
+    let mut scales = vec![0f32; n_scales(named)];
+    for (i, number) in numbers.iter().enumerate() {
+        let scale = &mut scales[scale_of(named, i)];
+        *scale = scale.max(number.abs() / max);
+    }
+    let small = |(i, number): (usize, &f32)| {
+        let scale = scales[scale_of(named, i)];
+        if scale > 0.0 { (number / scale).round().clamp(-max, max) as i8 } else { 0 }
+    };
+    (numbers.iter().enumerate().map(small).collect(), scales)
+}
+
+pub(super) fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
+    bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes))
+}
+
+/// All numbers of an encoder, from the bytes of its arrays in 16 bits, in the order of [`outline`].
+///
+/// # Errors
+/// When a number is not finite.
+pub(super) fn read(layout: &Layout, arrays: &[&[u8]]) -> Result<Vec<f32>, String> {
+    let mut all = vec![0.0; layout.arrays.n_numbers];
+    for (named, bytes) in layout.arrays.named.iter().zip(arrays) {
+        let numbers = named.array.of_mut(&mut all);
+        if named.array.n_rows == 1 {
+            numbers.iter_mut().zip(floats(bytes)).for_each(|(to, from)| *to = from);
+        } else {
+            let halves: Vec<u16> =
+                bytes.as_chunks().0.iter().map(|bytes| u16::from_le_bytes(*bytes)).collect();
+            widen(&halves, numbers);
+        }
+    }
+    if all.iter().all(|number| number.is_finite()) { Ok(all) } else { Err(not_finite()) }
+}
+
+fn not_finite() -> String {
+    "the encoder has weights that are not finite".to_owned()
+}
+
+/// Can products be computed with arrays in 8 bits?
+///
+/// # Errors
+/// When a weight is larger than products allow, or a number is not finite.
+pub(super) fn check_small(layout: &Layout, arrays: &[&[u8]]) -> Result<(), String> {
+    for (extra, bytes) in outline(layout, Bits::Eight).iter().zip(arrays) {
+        let is_table = || layout.arrays.named.iter().any(|named| named.is_table && named.name == extra.name);
+        if extra.dtype == "F32" {
+            if !floats(bytes).all(f32::is_finite) {
+                return Err(not_finite());
+            }
+        } else if !is_table() {
+            let max = MAX_WEIGHT as u8;
+            if bytes.iter().any(|byte| byte.cast_signed().unsigned_abs() > max) {
+                return Err("the encoder has weights that are too large".to_owned());
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,171 @@
+//! A tiny random encoder against the reference implementation (`scripts/check-encoder --make-tiny`), and laws.
+
+use serde::Deserialize;
+
+use super::*;
+use crate::config::EncoderFiles;
+
+/// The files of the tiny encoder.
+pub(in crate::score::neural) fn tiny_files() -> EncoderFiles {
+    EncoderFiles {
+        config: include_str!("tiny/config.json").to_owned(),
+        vocabulary: include_str!("tiny/vocab.txt").to_owned(),
+        weights: include_bytes!("tiny/model.safetensors").to_vec(),
+    }
+}
+
+fn tiny() -> Encoder {
+    Encoder::read(&tiny_files(), 3).expect("an encoder")
+}
+
+pub(super) fn sentence(words: &[&str]) -> Sentence {
+    Sentence::from_tagged(words.iter().map(|word| (*word, "")))
+}
+
+#[derive(Deserialize)]
+struct Expected {
+    words: Vec<String>,
+    vectors: Vec<Vec<f32>>,
+}
+
+#[test]
+fn vectors_are_those_of_the_reference() {
+    let expected: Vec<Expected> =
+        serde_json::from_str(include_str!("tiny/expected.json")).expect("expected vectors");
+    let sentences: Vec<Sentence> = expected
+        .iter()
+        .map(|expected| sentence(&expected.words.iter().map(String::as_str).collect::<Vec<_>>()))
+        .collect();
+    let together = tiny().vectors(&sentences.iter().collect::<Vec<_>>(), &[1, 3], false);
+    let expected_all: Vec<f32> = expected.iter().flat_map(|expected| expected.vectors.concat()).collect();
+    assert_eq!(together.len(), expected_all.len());
+    for (i, (own, expected)) in together.iter().zip(&expected_all).enumerate() {
+        assert!((own - expected).abs() < 2e-5, "number {i}: {own} instead of {expected}");
+    }
+    let alone: Vec<f32> =
+        sentences.iter().flat_map(|sentence| tiny().vectors(&[sentence], &[1, 3], false)).collect();
+    assert_eq!(alone, together, "the same bits alone as among others");
+}
+
+#[test]
+fn fewer_layers_are_the_first_ones() {
+    let sentence = sentence(&["the", "cat"]);
+    let two = Encoder::read(&tiny_files(), 2).expect("an encoder");
+    assert_eq!(two.vectors(&[&sentence], &[1, 2], false), tiny().vectors(&[&sentence], &[1, 2], false));
+    for n_layers in [0, 4] {
+        assert!(Encoder::read(&tiny_files(), n_layers).is_err());
+    }
+}
+
+#[test]
+fn long_sentences_are_read_in_windows() {
+    // 200 words of one or two pieces and 48 positions.
+    let words: Vec<&str> = (0..200).map(|i| if i % 3 == 0 { "cats" } else { "mat" }).collect();
+    let long = tiny().vectors(&[&sentence(&words)], &[1], false);
+    assert_eq!(long.len(), 200 * 8);
+    assert!(long.iter().all(|number| number.is_finite()));
+    // The first words are those of the first window.
+    let first = tiny().vectors(&[&sentence(&words[..34])], &[1], false);
+    assert!(long[..8 * 20].iter().zip(&first).all(|(a, b)| (a - b).abs() < 2.0));
+    // A word with more pieces than there are positions, and one alone.
+    let dots = ".".repeat(500);
+    assert_eq!(
+        tiny().vectors(&[&sentence(&["a", &dots, "a"]), &sentence(&["a"])], &[1, 2], false).len(),
+        4 * 16
+    );
+}
+
+#[test]
+fn bad_files_are_refused() {
+    let files = tiny_files();
+    let check = |change: &dyn Fn(&mut EncoderFiles)| {
+        let mut bad = files.clone();
+        change(&mut bad);
+        assert!(Encoder::read(&bad, 2).is_err());
+    };
+    check(&|files| files.config.clear());
+    check(&|files| files.config = files.config.replace("\"bert\"", "\"mpnet\""));
+    check(&|files| files.config = files.config.replace("\"gelu\"", "\"relu\""));
+    check(&|files| files.config = files.config.replace("\"hidden_size\": 8", "\"hidden_size\": 10"));
+    check(&|files| files.config = files.config.replace("heads\": 2", "heads\": 3"));
+    check(&|files| files.vocabulary.clear());
+    check(&|files| files.vocabulary += "one\nmore\n");
+    for n in [0, 7, 100, 9000] {
+        check(&|files| files.weights.truncate(n));
+    }
+}
+
+#[test]
+fn vectors_in_eight_bits_are_close() {
+    let (a, b) = (sentence(&["the", "cats", "sat", "."]), sentence(&["a", "mat"]));
+    let exact = tiny().vectors(&[&a, &b], &[1, 3], false);
+    let small = tiny().vectors(&[&a, &b], &[1, 3], true);
+    let error = exact.iter().zip(&small).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    assert!(error > 0.0 && error < 0.25, "{error}");
+    assert_eq!(tiny().vectors(&[&b], &[1, 3], true), small[4 * 16..], "the same bits alone as among others");
+}
+
+#[test]
+fn numbers_of_sixteen_bits_are_the_nearest() {
+    let numbers =
+        [0.0, -0.0, 1.0, -1.5, 65504.0, 1e9, 6.1e-5, 5.960_464_5e-8, 1e-9, 0.1, 1.000_488_3, 3.14e-5];
+    let expected = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.5,
+        65504.0,
+        65504.0,
+        6.097_555e-5,
+        5.960_464_5e-8,
+        0.0,
+        0.099_975_586,
+        1.0,
+        3.141_164_8e-5,
+    ];
+    let (mut halves, mut back) = ([0; 12], [9.0; 12]);
+    kernel::narrow(&numbers, &mut halves);
+    kernel::widen(&halves, &mut back);
+    assert_eq!(back, expected);
+    assert_eq!(back[1].to_bits(), expected[1].to_bits());
+    // Every number of 16 bits but infinities and what is no number.
+    let all: Vec<u16> = (0..=u16::MAX).filter(|half| half & 0x7C00 != 0x7C00).collect();
+    let (mut wide, mut again) = (vec![0.0; all.len()], vec![0; all.len()]);
+    kernel::widen(&all, &mut wide);
+    kernel::narrow(&wide, &mut again);
+    assert_eq!(again, all);
+}
+
+/// Sentences of several pieces a word, one of them longer than a window.
+#[test]
+fn gradients_are_those_of_finite_differences() {
+    let encoder = tiny();
+    let (a, b) = (sentence(&["the", "unhappily", "."]), sentence(&["cats", "cats"]));
+    let long = ".".repeat(60);
+    let c = sentence(&["a", &long, "mat"]);
+    for (sentences, every) in [(vec![&a, &b], 1), (vec![&c], 7)] {
+        let outputs = [1, 3];
+        let n_words: usize = sentences.iter().map(|sentence| sentence.len()).sum();
+        let wanted = super::super::kernel::tests::random(&mut crate::rng::Rng::new(2), n_words * 16);
+        let run = |all: &[f32]| {
+            let packed = PackedEncoder::new(&encoder.layout, encoder.tokenizer.clone(), all, true);
+            let (mut memory, mut out) = (Memory::default(), Vec::new());
+            packed.encode_to_learn(&sentences, &outputs, &mut memory, &mut out);
+            (packed, memory, out)
+        };
+        let (packed, memory, out) = run(&encoder.all);
+        assert_eq!(out, encoder.vectors(&sentences, &outputs, false), "learning or not");
+        let mut gradients = vec![9.0; encoder.all.len()];
+        let mut back = backward::BackMemory::default();
+        packed.back(&encoder.layout, &outputs, &memory, &wanted, &mut back, &mut gradients);
+        let used: Vec<usize> = (encoder.layout.positions.start..encoder.all.len()).step_by(every).collect();
+        let at: Vec<f32> = used.iter().map(|&i| encoder.all[i]).collect();
+        let expected: Vec<f32> = used.iter().map(|&i| gradients[i]).collect();
+        assert!(expected.iter().filter(|gradient| **gradient != 0.0).count() > used.len() / 2);
+        super::super::gradients::check(&at, &expected, 2e-3, |moved| {
+            let mut all = encoder.all.clone();
+            used.iter().zip(moved).for_each(|(&i, &value)| all[i] = value);
+            run(&all).2.iter().zip(&wanted).map(|(x, by)| f64::from(*x) * f64::from(*by)).sum()
+        });
+    }
+}
