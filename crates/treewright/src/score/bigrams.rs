@@ -235,6 +235,6 @@ mod tests {
     fn a_scorer_that_does_not_exist_is_refused() {
         let config = TrainConfig { scorer: "trigrams".to_owned(), ..config(Update::Local, 1) };
         let error = train(&config, &data(), &[], None, &mut ()).expect_err("no such scorer");
-        assert!(error.message.contains("perceptron, neural, bigrams"), "{error}");
+        assert!(error.message.contains("perceptron, neural, stack-lstm, bigrams"), "{error}");
     }
 }
