@@ -100,6 +100,8 @@ fn with_files(name: &str) -> PathBuf {
         "corpus.jsonl.gz",
         "{\"id\": 7, \"text\": \"It rains. We stay.\"}\n{\"id\": 8, \"text\": \"The sun shines.\"}\n",
     );
+    let table = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/data/rows.parquet");
+    fs::copy(table, folder.join("corpus.parquet")).expect("room");
     // A parser that is wrong somewhere, and another.
     let relation = |from: &str, to: &str| english.replace(&format!("\t{from}\t"), &format!("\t{to}\t"));
     let (conllu_a, conllu_b) = (relation("obj", "obl"), relation("det", "dep"));
