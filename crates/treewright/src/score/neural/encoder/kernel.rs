@@ -133,7 +133,7 @@ compiled_twice! {
         for (out, &half) in out.iter_mut().zip(halves) {
             let sign = u32::from(half & 0x8000) << 16;
             // The exponent is corrected by a product, which is right for small numbers, too.
-            let size = f32::from_bits(u32::from(half & 0x7FFF) << 13) * 5.192_296_9e33;
+            let size = f32::from_bits(u32::from(half & 0x7FFF) << 13) * 5.192_297e33;
             *out = f32::from_bits(sign | size.to_bits());
         }
     }
