@@ -444,7 +444,7 @@ macro_rules! compiled_twice {
                 fn avx2($($arg: $type),*) $(-> $result)? {
                     plain($($arg),*)
                 }
-                if cpu() != Cpu::Plain {
+                if $crate::score::neural::kernel::cpu() != $crate::score::neural::kernel::Cpu::Plain {
                     // SAFETY: the processor has both.
                     return unsafe { avx2($($arg),*) };
                 }

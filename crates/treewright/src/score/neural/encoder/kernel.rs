@@ -1,7 +1,7 @@
 //! What encoders do number by number: layer norms, GELU, 16-bit numbers.
 #![allow(unsafe_code)]
 
-use crate::score::neural::kernel::{Cpu, compiled_twice, cpu, exp};
+use crate::score::neural::kernel::{compiled_twice, exp};
 
 /// Sums are made of this many partial sums, so that they do not depend on the processor.
 const LANES: usize = 16;

@@ -131,7 +131,7 @@ pub(super) fn check_small(layout: &Layout, arrays: &[&[u8]]) -> Result<(), Strin
             }
         } else if !is_table() {
             let max = MAX_WEIGHT as u8;
-            if bytes.iter().any(|byte| byte.cast_signed().unsigned_abs() > max) {
+            if bytes.iter().any(|byte| i8::from_ne_bytes([*byte]).unsigned_abs() > max) {
                 return Err("the encoder has weights that are too large".to_owned());
             }
         }
