@@ -21,7 +21,7 @@ impl ScorerKind for Bigrams {
     }
 
     fn learner(&self, _config: &TrainConfig, shared: Shared, _sentences: &[&Sentence]) -> Result<AnyLearner> {
-        Ok(AnyLearner::Online(Box::new(Table::new(shared.n_actions))))
+        Ok(AnyLearner::Online(Box::new(Table::new(shared.n_actions()))))
     }
 
     fn load(
@@ -30,7 +30,7 @@ impl ScorerKind for Bigrams {
         words: Arc<dyn WordSource>,
         shared: Shared,
     ) -> Result<Arc<dyn ScorerModel>> {
-        let mut table = Table::new(shared.n_actions);
+        let mut table = Table::new(shared.n_actions());
         if words.words().len() != table.weights.len() {
             return Err(Error::new(Code::BadModel, "the weights do not fit the actions"));
         }

@@ -17,6 +17,7 @@ mod model;
 mod network;
 pub(in crate::score) mod optimiser;
 mod places;
+mod small;
 pub(in crate::score) mod words;
 
 pub use self::encoder::Encoder;
@@ -73,7 +74,7 @@ impl ScorerKind for NeuralKind {
             (encoder, extra) = (Some(Arc::new(input)), arrays);
         }
         let width = encoder.as_ref().map(|encoder| encoder.header.width());
-        let mut network = Network::new(&settings, reader, width, tag_sets, places, shared.n_actions);
+        let mut network = Network::new(&settings, reader, width, tag_sets, places, shared.kind_ends);
         network.encoder = encoder;
         Ok(AnyLearner::Batch(Box::new(NeuralLearner::new(network, extra, config.seed))))
     }
@@ -84,7 +85,7 @@ impl ScorerKind for NeuralKind {
         words: Arc<dyn WordSource>,
         shared: Shared,
     ) -> Result<Arc<dyn ScorerModel>> {
-        Ok(Arc::new(NeuralModel::load(header, words, shared.n_actions)?))
+        Ok(Arc::new(NeuralModel::load(header, words, shared.kind_ends)?))
     }
 }
 

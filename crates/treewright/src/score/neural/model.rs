@@ -59,6 +59,9 @@ impl NeuralModel {
         let mut model = NeuralModel { network, packed, words, numbers };
         let mut packed = PackedNetwork::default();
         model.network.pack(model.numbers(), false, &mut packed);
+        if let Numbers::Owned(all) = &*model.numbers {
+            model.network.shrink(all, &mut packed);
+        }
         model.packed = Arc::new(packed);
         model
     }
@@ -67,7 +70,7 @@ impl NeuralModel {
     pub(super) fn load(
         header: serde_json::Value,
         words: Arc<dyn WordSource>,
-        n_actions: usize,
+        kind_ends: Vec<usize>,
     ) -> Result<Self> {
         let bad = |message: String| Error::new(Code::BadModel, message);
         let Header { settings, lexicon, alphabet, tag_sets, encoder } =
@@ -90,7 +93,7 @@ impl NeuralModel {
         let reader = Reader { lexicon, alphabet, vectors, n_rows, affixes, tags };
         encoder.iter().try_for_each(EncoderHeader::check).map_err(bad)?;
         let encoder_width = encoder.as_ref().map(EncoderHeader::width);
-        let mut network = Network::new(&settings, reader, encoder_width, tag_sets, places, n_actions);
+        let mut network = Network::new(&settings, reader, encoder_width, tag_sets, places, kind_ends);
         let extra = encoder.as_ref().map_or(Vec::new(), EncoderHeader::outline);
         let (numbers, vectors, extra) = file::read(words.words(), &network.arrays, &extra).map_err(bad)?;
         network.reader.vectors = vectors;
@@ -270,7 +273,7 @@ impl Scorer for NeuralScorer {
                 weights.look(query.forest, view, first, |word| word, states);
             }
         }
-        rows.reset(states.len(), weights.network.n_actions);
+        rows.reset(states.len(), weights.network.n_actions());
         let (values, stride) = rows.values_mut();
         weights.scores(states, 0, values, stride);
     }

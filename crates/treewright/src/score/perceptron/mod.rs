@@ -44,7 +44,8 @@ impl ScorerKind for PerceptronKind {
     }
 
     fn learner(&self, config: &TrainConfig, shared: Shared, _sentences: &[&Sentence]) -> Result<AnyLearner> {
-        let perceptron = Perceptron::new(shared.vocabulary, config.templates()?, shared.n_actions);
+        let n_actions = shared.n_actions();
+        let perceptron = Perceptron::new(shared.vocabulary, config.templates()?, n_actions);
         Ok(AnyLearner::Online(Box::new(perceptron.with_min_weight(config.min_weight))))
     }
 
@@ -58,11 +59,8 @@ impl ScorerKind for PerceptronKind {
         let Header { templates, n_buckets, n_features, fingerprint_bits } =
             serde_json::from_value(header).map_err(|error| bad(format!("in the model's header: {error}")))?;
         let templates = TemplateSet::parse(&templates).map_err(|error| bad(error.message.to_string()))?;
-        let weights = FrozenWeights::from_words(
-            words,
-            shared.n_actions,
-            Shape { n_buckets, n_features, fingerprint_bits },
-        )?;
+        let shape = Shape { n_buckets, n_features, fingerprint_bits };
+        let weights = FrozenWeights::from_words(words, shared.n_actions(), shape)?;
         Ok(Arc::new(FrozenModel { vocabulary: shared.vocabulary, templates: Arc::new(templates), weights }))
     }
 }

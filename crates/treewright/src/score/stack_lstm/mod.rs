@@ -38,7 +38,7 @@ impl ScorerKind for StackLstmKind {
     fn learner(&self, config: &TrainConfig, shared: Shared, sentences: &[&Sentence]) -> Result<AnyLearner> {
         let reader = Reader::new(Lexicon::of(sentences), Vectors::of(&config.vectors));
         let trees = Trees::of(&config.system.info());
-        let network = Network::new(&config.stack_lstm, reader, trees, shared.n_actions);
+        let network = Network::new(&config.stack_lstm, reader, trees, shared.n_actions());
         Ok(AnyLearner::Batch(Box::new(StackLstmLearner::new(network, config.seed, config.epochs))))
     }
 
@@ -48,7 +48,7 @@ impl ScorerKind for StackLstmKind {
         words: Arc<dyn WordSource>,
         shared: Shared,
     ) -> Result<Arc<dyn ScorerModel>> {
-        Ok(Arc::new(StackLstmModel::load(header, words, shared.n_actions)?))
+        Ok(Arc::new(StackLstmModel::load(header, words, shared.n_actions())?))
     }
 }
 
