@@ -107,6 +107,9 @@ pub struct TrainConfig {
     /// accurate.
     #[serde(alias = "least-weight")]
     pub min_weight: f32,
+    /// How often a tree of the silver treebank is seen in an epoch, on average; one of the treebank is seen once.
+    #[serde(skip_serializing_if = "is_whole")]
+    pub silver_weight: f64,
     /// What the model was trained on and its licence, for people.
     pub note: String,
     /// Word vectors for a neural scorer, which keeps what it needs of them.
@@ -134,6 +137,11 @@ fn is_one(batch: &usize) -> bool {
     *batch == 1
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over references")]
+fn is_whole(weight: &f64) -> bool {
+    *weight == 1.0
+}
+
 impl Default for TrainConfig {
     fn default() -> Self {
         TrainConfig {
@@ -158,6 +166,7 @@ impl Default for TrainConfig {
             pseudo_projective: String::new(),
             min_action_count: 1,
             min_weight: 0.0,
+            silver_weight: 1.0,
             note: String::new(),
             vectors: Arc::default(),
             encoder: Arc::default(),
@@ -181,6 +190,9 @@ impl TrainConfig {
             () if !(0.0..=1.0).contains(&self.explore) => complain("explore is a probability, from 0 to 1"),
             () if !self.min_weight.is_finite() || self.min_weight < 0.0 => {
                 complain("min-weight must be a number that is not negative")
+            }
+            () if !(0.0..=100.0).contains(&self.silver_weight) => {
+                complain("silver-weight must be from 0 to 100")
             }
             () if !self.pseudo_projective.is_empty() && !self.system.info().is_projective() => {
                 complain("pseudo-projective is for the projective systems, arc-hybrid and arc-eager")

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use treewright::config::TrainConfig;
 use treewright::pipeline::Pipeline;
 use treewright::train::{Checkpoint, Choice, PipelineConfig, TextPart, check_dev, choose};
 use treewright::treebank::Entry;
-use treewright::{Error, Result};
+use treewright::{Code, Error, Result};
 
 pub use flags::TrainArgs;
 
@@ -32,7 +33,7 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
         args.check_vectors(config, &args.parts(None)?)?;
     }
     let mut skipping = Skipping::new(args.read.on_error);
-    let (training, dev) = read(args, &mut skipping)?;
+    let Data { training, silver, dev } = read(args, &mut skipping)?;
     let choice = if args.is_automatic() { Some(choose(&training)?) } else { None };
     if choice.is_some() {
         config = Some(args.settings(choice.as_ref())?);
@@ -46,6 +47,7 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     args.check_vectors(&config, &parts)?;
     if !args.no_parser {
         check_dev(config.system.info().kind, &dev)?;
+        check_silver(&config, &silver)?;
     }
     let resumed = if args.resume { Some(read_checkpoint(args, output)?) } else { None };
     let vectors = args.read_vectors(config.seed)?;
@@ -67,6 +69,7 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
         has_parser: !args.no_parser,
         folds: args.jackknife.unwrap_or(PipelineConfig::default().folds),
         treebank_tags_too: !args.jackknife_only,
+        silver: silver.into(),
         resume: resumed,
         parser: config,
     };
@@ -94,8 +97,24 @@ fn print(text: &str) -> Result<()> {
     out.finish()
 }
 
-/// The training and the development treebank.
-fn read(args: &TrainArgs, skipping: &mut Skipping) -> Result<(Vec<Entry>, Vec<Entry>)> {
+/// The treebanks.
+struct Data {
+    training: Vec<Entry>,
+    silver: Vec<Entry>,
+    dev: Vec<Entry>,
+}
+
+/// Refuses silver trees of which none could be learnt from.
+fn check_silver(config: &TrainConfig, silver: &[Entry]) -> Result<()> {
+    let kind = config.system.info().kind;
+    let has_kind = |entry: &Entry| entry.tree.as_ref().is_some_and(|tree| tree.kind() == kind);
+    if silver.is_empty() || silver.iter().any(has_kind) {
+        return Ok(());
+    }
+    Err(Error::new(Code::BadTraining, format!("the silver trees are not {kind}, which the parser builds")))
+}
+
+fn read(args: &TrainArgs, skipping: &mut Skipping) -> Result<Data> {
     // Where the data decides, or several roots are wanted anyway, sentences with several roots are no mistake.
     let mut read_args = args.read.clone();
     read_args.many_roots |= args.is_automatic() || args.several_roots;
@@ -107,7 +126,7 @@ fn read(args: &TrainArgs, skipping: &mut Skipping) -> Result<(Vec<Entry>, Vec<En
         })?;
         Ok(entries)
     };
-    Ok((read(&args.train)?, read(&args.dev)?))
+    Ok(Data { training: read(&args.train)?, silver: read(&args.silver)?, dev: read(&args.dev)? })
 }
 
 fn read_checkpoint(args: &TrainArgs, output: &Path) -> Result<Checkpoint> {

@@ -321,8 +321,8 @@ impl<S: Registered> ParseSentence for TypedWorker<S> {
     }
 
     fn parse_all(&mut self, sentences: &[&Sentence], search: Search) -> Vec<Option<Tree>> {
-        /// Sentences that are searched at the same time.
-        const TOGETHER: usize = 256;
+        /// Sentences that are searched at the same time. With more, what is known about their words leaves the cache.
+        const TOGETHER: usize = 32;
         self.set_decoder(search.method);
         let (_, decoder) = self.decoder.as_mut().expect(WAS_SET);
         // Exact search counts its items sentence by sentence.

@@ -43,21 +43,7 @@ pub(super) fn prepare<S: TransitionSystem>(
     preparer: &Preparer,
 ) -> Result<Prepared<S>> {
     let mut underivable = Vec::new();
-    let mut trees: Vec<(usize, Sentence, S::Tree)> = Vec::with_capacity(entries.len());
-    for (i, entry) in entries.iter().enumerate() {
-        let Some(tree) = &entry.tree else {
-            underivable.push((i + 1, "it has no tree".to_owned()));
-            continue;
-        };
-        let projective = match (tree, config.pseudo_projective()?) {
-            (Tree::Dependency(tree), Some(encoding)) => Some(Tree::Dependency(projectivize(tree, encoding))),
-            _ => None,
-        };
-        match S::Tree::prepare(projective.as_ref().unwrap_or(tree), &entry.sentence, preparer) {
-            Ok(tree) => trees.push((i, entry.sentence.clone(), tree)),
-            Err(why) => underivable.push((i + 1, why.to_string())),
-        }
-    }
+    let trees = prepare_trees(config, entries, preparer, &mut underivable)?;
     let (mut system, mut examples, mut gold) = derive_all::<S>(config, trees, &mut underivable);
     let rare = rare_actions(system.n_actions(), &examples, config.min_action_count);
     if !rare.is_empty() {
@@ -77,6 +63,60 @@ pub(super) fn prepare<S: TransitionSystem>(
     check_usable(&examples, &mut underivable)?;
     system.check_tables().map_err(|why| Error::new(Code::BadTraining, why))?;
     Ok(Prepared { system, examples, gold, underivable })
+}
+
+/// Prepares trees; each comes with its number, from 0. What cannot be prepared goes to `underivable`.
+fn prepare_trees<T: ParserTree>(
+    config: &TrainConfig,
+    entries: &[Entry],
+    preparer: &Preparer,
+    underivable: &mut Vec<(usize, String)>,
+) -> Result<Vec<(usize, Sentence, T)>> {
+    let mut trees = Vec::with_capacity(entries.len());
+    for (i, entry) in entries.iter().enumerate() {
+        let Some(tree) = &entry.tree else {
+            underivable.push((i + 1, "it has no tree".to_owned()));
+            continue;
+        };
+        let projective = match (tree, config.pseudo_projective()?) {
+            (Tree::Dependency(tree), Some(encoding)) => Some(Tree::Dependency(projectivize(tree, encoding))),
+            _ => None,
+        };
+        match T::prepare(projective.as_ref().unwrap_or(tree), &entry.sentence, preparer) {
+            Ok(tree) => trees.push((i, entry.sentence.clone(), tree)),
+            Err(why) => underivable.push((i + 1, why.to_string())),
+        }
+    }
+    Ok(trees)
+}
+
+/// The silver trees that a system, which was made for the treebank, can derive. Their numbers follow those of the treebank, and
+/// the trees themselves go to `gold`. Gives what was left out, too.
+#[allow(clippy::type_complexity, reason = "two lists")]
+pub(super) fn silver<S: TransitionSystem>(
+    config: &TrainConfig,
+    system: &S,
+    data: &TrainingData<'_>,
+    preparer: &Preparer,
+    gold: &mut Vec<S::Tree>,
+) -> Result<(Vec<Example>, Vec<(usize, String)>)> {
+    let (mut examples, mut left_out) = (Vec::new(), Vec::new());
+    for (number, sentence, tree) in prepare_trees::<S::Tree>(config, data.silver, preparer, &mut left_out)? {
+        match system.derive(&tree) {
+            Ok(actions) => {
+                examples.push(Example {
+                    number: data.train.len() + number,
+                    sentence,
+                    gold: gold.len(),
+                    actions,
+                });
+                gold.push(tree);
+            }
+            Err(why) => left_out.push((number + 1, why.to_string())),
+        }
+    }
+    let name = |(number, why)| (data.train.len() + number, format!("silver tree {number}: {why}"));
+    Ok((examples, left_out.into_iter().map(name).collect()))
 }
 
 /// Is there anything to learn from? Puts what cannot be learnt from in order.

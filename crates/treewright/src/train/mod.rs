@@ -20,6 +20,7 @@ pub use rerank::TaggerWeights;
 
 pub use crate::config::{TrainConfig, Update};
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::decode::{Decoder, Method, ScoreGaps};
@@ -147,6 +148,9 @@ pub struct TrainingData<'a> {
     /// Beside each sentence of `retagged`, learn from the same sentence with the treebank's own tags: twice the time,
     /// for a parser that is better with either.
     pub treebank_tags_too: bool,
+    /// Trees of a parser, to learn from beside those of `train`, each `silver_weight` times an epoch on average; their tags are
+    /// like those that the parser will see.
+    pub silver: &'a [Entry],
     /// The development trees, by which the best epoch is chosen; may be empty.
     pub dev: &'a [Entry],
 }
@@ -182,12 +186,15 @@ pub fn train_on(
 ) -> Result<Model> {
     config.check()?;
     check_dev(config.system.info().kind, data.dev)?;
-    let Start { mut task, examples, underivable, kind_ends } =
+    let Start { mut task, examples, silver, underivable, kind_ends } =
         config.system.visit(Prepare { config, data })?;
     log.prepared(examples.len(), &underivable, kind_ends.last().copied().unwrap_or_default());
     // A word that occurs once stands for unknown words, so each sentence is counted once, whatever is learnt from it.
-    let mut vocabulary = Vocabulary::of(examples.iter().map(|example| &example.sentence));
-    let examples = examples::retag(examples, data);
+    let all = examples.iter().chain(&silver);
+    let mut vocabulary = Vocabulary::of(all.map(|example| &example.sentence));
+    let mut examples = examples::retag(examples, data);
+    let n_gold = examples.len();
+    examples.extend(silver);
     if config.templates()?.uses_classes() {
         vocabulary = vocabulary.with_vectors((*config.classes).clone());
     }
@@ -213,7 +220,8 @@ pub fn train_on(
         // Every epoch has a generator of its own, so a checkpoint need not hold one.
         let seed = config.seed.wrapping_add((number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let mut rng = Rng::new(seed);
-        let mut order: Vec<usize> = (0..examples.len()).collect();
+        let mut order: Vec<usize> = (0..n_gold).collect();
+        order.extend(chosen(n_gold..examples.len(), config.silver_weight, &mut rng));
         rng.shuffle(&mut order);
         learner.learning_mut().set_mode(Mode::Train { seed });
         let (examples, order) = (&examples[..], &order[..]);
@@ -260,6 +268,12 @@ pub fn train_on(
         }
     }
     Ok(best.expect("there is at least one epoch").1)
+}
+
+/// Takes each item as often as `weight` says; what is left of it is the probability of once more.
+fn chosen(items: Range<usize>, weight: f64, rng: &mut Rng) -> Vec<usize> {
+    let mut times = || weight as usize + usize::from(weight.fract() > 0.0 && rng.unit() < weight.fract());
+    items.flat_map(|item| std::iter::repeat_n(item, times())).collect()
 }
 
 /// Can the learner be trained, and what it learns be searched, like this?
@@ -332,6 +346,7 @@ impl<S: Registered> AnyTask for Task<S> {
 struct Start {
     task: Box<dyn AnyTask>,
     examples: Vec<Example>,
+    silver: Vec<Example>,
     underivable: Vec<(usize, String)>,
     kind_ends: Vec<usize>,
 }
@@ -357,13 +372,16 @@ impl SystemVisitor for Prepare<'_> {
             return Err(Error::new(Code::BadTraining, message));
         }
         let preparer = Preparer::new(&config.preparation(), S::UNARIES)?;
-        let examples::Prepared { system, examples, gold, underivable } =
+        let examples::Prepared { system, examples, mut gold, mut underivable } =
             examples::prepare::<S>(config, data.train, &preparer)?;
+        let (silver, left_out) = examples::silver(config, &system, data, &preparer, &mut gold)?;
+        underivable.extend(left_out);
         let kind_ends = system.actions().kind_ends().to_vec();
         let decoder = Method::while_learning(config).decoder::<S>(&ScoreGaps::default());
         Ok(Start {
             task: Box::new(Task { system: Arc::new(system), gold, decoder }),
             examples,
+            silver,
             underivable,
             kind_ends,
         })

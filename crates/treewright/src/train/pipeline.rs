@@ -43,6 +43,8 @@ pub struct PipelineConfig {
     pub folds: usize,
     /// Beside each sentence with such tags, learn from the same sentence with the treebank's own tags.
     pub treebank_tags_too: bool,
+    /// Trees of another parser, which the parser learns from, too (`silver_weight` of its settings).
+    pub silver: Arc<[Entry]>,
     /// Where the training of the parser goes on.
     pub resume: Option<Checkpoint>,
 }
@@ -57,6 +59,7 @@ impl Default for PipelineConfig {
             has_parser: true,
             folds: 10,
             treebank_tags_too: true,
+            silver: Arc::default(),
             resume: None,
         }
     }
@@ -142,7 +145,8 @@ impl Pipeline {
         }
         let Run { dev, retagged, log, .. } = run;
         let treebank_tags_too = config.treebank_tags_too;
-        let data = TrainingData { train, retagged: &retagged, treebank_tags_too, dev: &dev };
+        let silver = &config.silver;
+        let data = TrainingData { train, retagged: &retagged, treebank_tags_too, silver, dev: &dev };
         log.begin(Stage::Parser);
         parts.push(train_on(&config.parser, &data, config.resume.as_ref(), log)?.into());
         log.end(&Outcome::Parser);

@@ -8,7 +8,7 @@ use treewright::model::Model;
 use treewright::model::{Parser, Search};
 use treewright::registry::OracleKind;
 use treewright::registry::SystemTag;
-use treewright::train::{Checkpoint, EpochReport, Log, train};
+use treewright::train::{Checkpoint, EpochReport, Log, TrainingData, train, train_on};
 use treewright::tree::Tree;
 use treewright::treebank::{self, Entry, ReadOptions};
 
@@ -99,6 +99,49 @@ pub fn saved(save: impl FnOnce(&mut dyn Write) -> treewright::Result<()>) -> Vec
 pub fn quick_model(system: &str, entries: &[Entry], epochs: usize) -> Model {
     let config = TrainConfig { epochs, ..config(system, Update::Local) };
     train(&config, entries, &[], None, &mut ()).expect("trainable")
+}
+
+/// Silver trees are learnt from like those of the treebank, as often as their weight says; those with labels that the
+/// treebank lacks are left out.
+#[test]
+fn silver_trees_are_learnt_from() {
+    #[derive(Default)]
+    struct LeftOut(Vec<String>, Vec<u64>);
+    impl Log for LeftOut {
+        fn prepared(&mut self, _usable: usize, underivable: &[(usize, String)], _n_actions: usize) {
+            self.0.extend(underivable.iter().map(|(_, why)| why.clone()));
+        }
+        fn epoch(&mut self, report: &EpochReport) {
+            self.1.push(report.of);
+        }
+    }
+    let entries = sample("gum.mrg");
+    let mut silver = entries[..entries.len() / 2].to_vec();
+    let run = |silver: &[Entry], silver_weight| {
+        let config = TrainConfig { silver_weight, epochs: 3, ..config("in-order", Update::Local) };
+        let (data, mut log) =
+            (TrainingData { train: &entries, silver, ..TrainingData::default() }, LeftOut::default());
+        (train_on(&config, &data, None, &mut log).expect("trainable"), log)
+    };
+    let twice = [&entries[..], &silver].concat();
+    let config = TrainConfig { epochs: 3, ..config("in-order", Update::Local) };
+    let expected = train(&config, &twice, &[], None, &mut ()).expect("trainable");
+    let (model, LeftOut(left_out, all)) = run(&silver, 1.0);
+    assert!(bytes(&model) == bytes(&expected), "the same as in one treebank");
+    assert_eq!(left_out, Vec::<String>::new());
+    let steps = |weight| run(&silver, weight).1.1;
+    let (none, some) = (steps(0.0), steps(0.5));
+    for ((none, some), all) in none.iter().zip(&some).zip(&all) {
+        assert!(none < some && some < all, "{none}, {some}, {all}");
+    }
+    assert!(steps(2.5)[0] > all[0] + (all[0] - none[0]), "a weight above 1 repeats trees");
+    assert_ne!(some[0], some[1], "other trees in every epoch");
+    // A label that the treebank does not have.
+    let Some(Tree::Constituent(tree)) = &mut silver[0].tree else { panic!("a constituent tree") };
+    *tree.label_mut(tree.root()) = "UNHEARD-OF".into();
+    let (_, LeftOut(left_out, _)) = run(&silver, 1.0);
+    assert_eq!(left_out.len(), 1);
+    assert!(left_out[0].starts_with("silver tree 1: "), "{}", left_out[0]);
 }
 
 /// A parser with SWAP must learn when to swap, with either oracle: the sample has crossing arcs.

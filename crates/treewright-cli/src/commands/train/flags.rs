@@ -53,6 +53,17 @@ pub struct TrainArgs {
     #[arg(long, value_name = "FILE")]
     pub dev: Vec<PathBuf>,
 
+    /// Silver trees, parses of another model: the parser learns from them, too. May be given several times
+    ///
+    /// They should be of the same kind and have the same labels; tags, too, are taken as they are. Trees that need an
+    /// action the treebank does not need are left out
+    #[arg(long, value_name = "FILE")]
+    pub silver: Vec<PathBuf>,
+
+    /// With --silver: how often a silver tree is seen in an epoch, on average; 0.5 is every other time [default: 1]
+    #[arg(long, value_name = "W", requires = "silver")]
+    pub silver_weight: Option<f64>,
+
     /// Where the model goes
     #[arg(long, short)]
     pub output: Option<PathBuf>,
@@ -205,7 +216,9 @@ pub struct TrainArgs {
 }
 
 /// The flags that do nothing where no parser is trained.
-const OF_THE_PARSER: [&str; 24] = [
+const OF_THE_PARSER: [&str; 26] = [
+    "silver",
+    "silver_weight",
     "recipe",
     "system",
     "config",
@@ -346,6 +359,9 @@ impl TrainArgs {
         } else if self.features.is_some() {
             config.templates = String::new();
             config.templates().map_err(|error| usage(format!("{}, and no such file", error.message)))?;
+        }
+        if let Some(weight) = self.silver_weight {
+            config.silver_weight = weight;
         }
         if let Some(n_layers) = self.encoder_layers {
             config.neural.encoder_layers = n_layers;
