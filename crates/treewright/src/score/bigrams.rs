@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use super::{
-    AnyLearner, Learner, Learning, Mode, Rows, Scorer, ScorerKind, ScorerModel, Shared, SlotId, Slots, Views,
+    AnyLearner, Learner, Learning, Mode, Rows, Scorer, ScorerKind, ScorerModel, Shared, SlotId, Slots,
+    StoredScorer, Views, bad_model,
 };
 use crate::config::TrainConfig;
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::forest::{Forest, View};
 use crate::ids::ActionId;
-use crate::map::WordSource;
 use crate::sentence::Sentence;
 
 pub(super) struct Bigrams;
@@ -24,15 +24,11 @@ impl ScorerKind for Bigrams {
         Ok(AnyLearner::Online(Box::new(Table::new(shared.n_actions))))
     }
 
-    fn load(
-        &self,
-        _header: serde_json::Value,
-        words: Arc<dyn WordSource>,
-        shared: Shared,
-    ) -> Result<Arc<dyn ScorerModel>> {
+    fn load(&self, stored: StoredScorer, shared: Shared) -> Result<Arc<dyn ScorerModel>> {
+        let words = stored.words;
         let mut table = Table::new(shared.n_actions);
         if words.words().len() != table.weights.len() {
-            return Err(Error::new(Code::BadModel, "the weights do not fit the actions"));
+            return Err(bad_model("the weights do not fit the actions"));
         }
         table.weights = words.words().iter().map(|&word| f32::from_bits(word)).collect();
         Ok(Arc::new(Frozen { words: words.words().to_vec(), table }))

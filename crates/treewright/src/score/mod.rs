@@ -14,6 +14,8 @@ pub use ensemble::Ensemble;
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
+
 use crate::config::{LossKind, TrainConfig};
 use crate::error::{Code, Error, Result};
 pub use crate::features::Role;
@@ -45,16 +47,11 @@ pub trait ScorerKind: Sync {
     /// When the settings do not fit.
     fn learner(&self, config: &TrainConfig, shared: Shared, sentences: &[&Sentence]) -> Result<AnyLearner>;
 
-    /// What [`ScorerModel::header`] and [`ScorerModel::words`] gave.
+    /// The model that a file keeps.
     ///
     /// # Errors
-    /// When they do not fit together.
-    fn load(
-        &self,
-        header: serde_json::Value,
-        words: Arc<dyn WordSource>,
-        shared: Shared,
-    ) -> Result<Arc<dyn ScorerModel>>;
+    /// When its parts do not fit together.
+    fn load(&self, stored: StoredScorer, shared: Shared) -> Result<Arc<dyn ScorerModel>>;
 }
 
 impl dyn ScorerKind {
@@ -69,6 +66,29 @@ impl dyn ScorerKind {
             Error::new(Code::BadTraining, message)
         })
     }
+}
+
+/// What a model file keeps of a scorer.
+#[derive(Clone, Debug)]
+pub struct StoredScorer {
+    /// What [`ScorerModel::header`] gave.
+    pub header: serde_json::Value,
+    /// What [`ScorerModel::words`] gave.
+    pub words: Arc<dyn WordSource>,
+}
+
+impl StoredScorer {
+    /// The header as the type that wrote it, and the words.
+    fn open<T: DeserializeOwned>(self) -> Result<(T, Arc<dyn WordSource>)> {
+        let header = serde_json::from_value(self.header)
+            .map_err(|error| bad_model(format!("in the model's header: {error}")))?;
+        Ok((header, self.words))
+    }
+}
+
+/// An error for a model file whose parts do not fit together.
+fn bad_model(message: impl Into<String>) -> Error {
+    Error::new(Code::BadModel, message)
 }
 
 /// What the scorers of a model have in common.

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::any_network::{self, AnyNetwork};
 use super::characters::{CharacterMemory, Characters};
 use super::encoder::{EncoderInput, InputMemory, fill};
 use super::kernel::{Left, Sum, add, softmax};
@@ -14,7 +15,7 @@ use super::layers::{
 };
 use super::lstm::{Batch, BiLstm, LstmMemory, PackedBiLstm};
 use super::places::{N_LABELS, Places, Seen};
-use super::words::{NONE, Reader, TagSet, UNKNOWN, WordRows};
+use super::words::{NONE, Reader, TagSet, UNKNOWN, Vectors, WordRows};
 use crate::config::NeuralConfig;
 use crate::forest::{Forest, View};
 use crate::rng::Rng;
@@ -64,14 +65,7 @@ pub(super) struct PackedNetwork {
     taggers: Vec<PackedLinear>,
 }
 
-/// A network with all it needs to compute.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Weights<'a> {
-    pub(super) network: &'a Network,
-    pub(super) packed: &'a PackedNetwork,
-    /// All numbers.
-    pub(super) all: &'a [f32],
-}
+pub(super) type Weights<'a> = any_network::Weights<'a, Network>;
 
 /// What was computed for the sentences of a batch.
 #[derive(Clone, Debug, Default)]
@@ -195,8 +189,37 @@ impl Network {
         }
     }
 
-    /// Random numbers to begin with.
-    pub(super) fn start(&self, rng: &mut Rng) -> Vec<f32> {
+    /// Adds the gradients of embeddings, as the way back left them, to their rows.
+    pub(super) fn add_embedded(&self, encoding: &Encoding, back: &BackMemory, gradients: &mut [f32]) {
+        let NeuralConfig { word_size, affix_size, .. } = self.config;
+        let n_tables = self.reader.n_tables();
+        let WordRows { words, tables, .. } = &encoding.rows;
+        let rows = back.dx.chunks_exact(self.input.weights.n_rows).zip(words).enumerate();
+        for (i, (dx, &word)) in rows {
+            let tables = &tables[i * n_tables..(i + 1) * n_tables];
+            let (of_word, rest) = dx.split_at(word_size);
+            add(of_word, self.words.row_mut(gradients, word as usize));
+            for (dx, &row) in rest.chunks_exact(affix_size).zip(tables) {
+                if row != NONE {
+                    add(dx, self.affixes.row_mut(gradients, row as usize));
+                }
+            }
+        }
+    }
+}
+
+impl AnyNetwork for Network {
+    type Packed = PackedNetwork;
+
+    fn arrays(&self) -> &Arrays {
+        &self.arrays
+    }
+
+    fn vectors(&self) -> &Vectors {
+        &self.reader.vectors
+    }
+
+    fn start(&self, rng: &mut Rng) -> Vec<f32> {
         let mut all = vec![0.0; self.arrays.n_numbers];
         for array in [self.words, self.affixes] {
             uniform(array.of_mut(&mut all), 0.8, rng);
@@ -214,7 +237,7 @@ impl Network {
         all
     }
 
-    pub(super) fn pack(&self, all: &[f32], learns: bool, out: &mut PackedNetwork) {
+    fn pack(&self, all: &[f32], learns: bool, out: &mut PackedNetwork) {
         if let Some(characters) = &self.characters {
             characters.pack(all, learns, &mut out.characters);
         }
@@ -226,24 +249,6 @@ impl Network {
         out.output.set(self.output, all, learns);
         out.taggers.resize_with(self.taggers.len(), PackedLinear::default);
         self.taggers.iter().zip(&mut out.taggers).for_each(|(layer, out)| out.set(*layer, all, learns));
-    }
-
-    /// Adds the gradients of embeddings, as the way back left them, to their rows.
-    pub(super) fn add_embedded(&self, encoding: &Encoding, back: &BackMemory, gradients: &mut [f32]) {
-        let NeuralConfig { word_size, affix_size, .. } = self.config;
-        let n_tables = self.reader.n_tables();
-        let WordRows { words, tables, .. } = &encoding.rows;
-        let rows = back.dx.chunks_exact(self.input.weights.n_rows).zip(words).enumerate();
-        for (i, (dx, &word)) in rows {
-            let tables = &tables[i * n_tables..(i + 1) * n_tables];
-            let (of_word, rest) = dx.split_at(word_size);
-            add(of_word, self.words.row_mut(gradients, word as usize));
-            for (dx, &row) in rest.chunks_exact(affix_size).zip(tables) {
-                if row != NONE {
-                    add(dx, self.affixes.row_mut(gradients, row as usize));
-                }
-            }
-        }
     }
 }
 

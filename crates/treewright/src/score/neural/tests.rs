@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::any_network::AnyNetwork;
 use super::characters::Alphabet;
 use super::encoder::tests::tiny_files;
 use super::encoder::{Encoder, EncoderInput};
@@ -18,7 +19,7 @@ use crate::forest::Forest;
 use crate::model::{Model, Parser};
 use crate::registry::{Registered, SystemTag, SystemVisitor};
 use crate::rng::Rng;
-use crate::score::{Rows, ScorerModel, Views};
+use crate::score::{Rows, ScorerModel, StoredScorer, Views};
 use crate::sentence::Sentence;
 use crate::system::{ActionSet, TransitionSystem};
 use crate::systems::arc_hybrid::ArcHybrid;
@@ -421,6 +422,11 @@ fn divergence_is_reported_and_leaves_the_last_good_model() {
     assert!(error.message.contains("diverged"), "{error}");
 }
 
+/// A model from what a file keeps of it.
+fn read(header: serde_json::Value, words: &[u32], n_actions: usize) -> Result<NeuralModel> {
+    NeuralModel::load(StoredScorer { header, words: Arc::new(words.to_vec()) }, n_actions)
+}
+
 #[test]
 fn a_network_that_does_not_fit_its_file_is_refused() {
     let sentence = Sentence::from_tagged([("a", "T"), ("b", "U")]);
@@ -428,8 +434,7 @@ fn a_network_that_does_not_fit_its_file_is_refused() {
     let all = network.start(&mut Rng::new(8));
     let model = NeuralModel::new(Arc::new(network), &all, &[]);
     let load = |header: &serde_json::Value, words: &[u32], n_actions| {
-        NeuralModel::load(header.clone(), Arc::new(words.to_vec()), n_actions)
-            .map(|model| model.words().to_vec())
+        read(header.clone(), words, n_actions).map(|model| model.words().to_vec())
     };
     let mut header = model.header();
     header["settings"]["places"] = default_places(TreeKind::Dependencies, false).into();
@@ -475,7 +480,7 @@ fn numbers_of_eight_bits_are_close_to_those_of_32() {
     assert!(small.quantized().is_none(), "once is enough");
     let mut header = small.header();
     header["settings"]["places"] = default_places(TreeKind::Dependencies, false).into();
-    let read = NeuralModel::load(header, Arc::new(small.words().to_vec()), 50).expect("what was written");
+    let read = read(header, small.words(), 50).expect("what was written");
     assert_eq!(read.words(), small.words());
     let numbers = read.numbers();
     for Named { name, array, is_table } in &network.arrays.named {
@@ -517,9 +522,7 @@ fn models_keep_their_encoder() {
     let all = network.start(&mut Rng::new(8));
     let (_, arrays) = encoder();
     let model = NeuralModel::new(Arc::new(network), &all, &arrays);
-    let load = |model: &dyn ScorerModel, words: &[u32]| {
-        NeuralModel::load(model.header(), Arc::new(words.to_vec()), 5)
-    };
+    let load = |model: &dyn ScorerModel, words: &[u32]| read(model.header(), words, 5);
     let scores = |model: &dyn ScorerModel| {
         let mut scorer = model.scorer();
         let mut slots = Vec::new();
@@ -539,8 +542,8 @@ fn models_keep_their_encoder() {
         all
     };
     let expected = scores(&model);
-    let read = load(&model, model.words()).expect("what was written");
-    assert_eq!(scores(&read), expected, "the vectors are the same, kept or not");
+    let again = load(&model, model.words()).expect("what was written");
+    assert_eq!(scores(&again), expected, "the vectors are the same, kept or not");
     let small = model.quantized().expect("it can be quantised");
     let of_small = scores(&*small);
     assert_eq!(scores(&load(&*small, small.words()).expect("what was written")), of_small);
@@ -551,7 +554,7 @@ fn models_keep_their_encoder() {
     assert!(load(&model, small.words()).is_err(), "other arrays");
     let mut header = model.header();
     header["encoder"]["outputs"] = serde_json::json!([1, 4]);
-    assert!(NeuralModel::load(header, Arc::new(model.words().to_vec()), 5).is_err());
+    assert!(read(header, model.words(), 5).is_err());
 }
 
 struct Make<'a>(&'a [Entry]);

@@ -11,11 +11,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AnyLearner, Scorer, ScorerKind, ScorerModel, Shared};
+use super::{AnyLearner, Scorer, ScorerKind, ScorerModel, Shared, StoredScorer, bad_model};
 use crate::config::TrainConfig;
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::features::{TemplateSet, Vocabulary};
-use crate::map::WordSource;
 use crate::sentence::Sentence;
 use crate::weights::Shape;
 
@@ -48,16 +47,9 @@ impl ScorerKind for PerceptronKind {
         Ok(AnyLearner::Online(Box::new(perceptron.with_min_weight(config.min_weight))))
     }
 
-    fn load(
-        &self,
-        header: serde_json::Value,
-        words: Arc<dyn WordSource>,
-        shared: Shared,
-    ) -> Result<Arc<dyn ScorerModel>> {
-        let bad = |message: String| Error::new(Code::BadModel, message);
-        let Header { templates, n_buckets, n_features, fingerprint_bits } =
-            serde_json::from_value(header).map_err(|error| bad(format!("in the model's header: {error}")))?;
-        let templates = TemplateSet::parse(&templates).map_err(|error| bad(error.message.to_string()))?;
+    fn load(&self, stored: StoredScorer, shared: Shared) -> Result<Arc<dyn ScorerModel>> {
+        let (Header { templates, n_buckets, n_features, fingerprint_bits }, words) = stored.open()?;
+        let templates = TemplateSet::parse(&templates).map_err(|error| bad_model(error.message))?;
         let weights = FrozenWeights::from_words(
             words,
             shared.n_actions,

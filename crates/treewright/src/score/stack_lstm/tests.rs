@@ -14,6 +14,7 @@ use crate::ids::{ActionId, TokenIdx};
 use crate::model::{Model, Parser};
 use crate::registry::{Registered, SystemTag, SystemVisitor};
 use crate::rng::Rng;
+use crate::score::neural::any_network::AnyNetwork;
 use crate::score::neural::gradients::check;
 use crate::score::neural::kernel::tests::random;
 use crate::score::neural::words::Vectors;
@@ -229,7 +230,7 @@ fn a_popped_and_repushed_item_gives_identical_scores() {
     let sentence = Sentence::from_tagged([("The", "D"), ("cat", "N"), ("sat", "V")]);
     let network = network(&small(), &[&sentence], SystemTag::InOrder, 11);
     let all = network.start(&mut Rng::new(8));
-    let mut scorer = StackLstmModel::new(Arc::new(network), &all).scorer();
+    let mut scorer = StackLstmModel::new(Arc::new(network), &all, &[]).scorer();
     let slot = scorer.open_one(&sentence);
     let mut forest = Forest::new();
     forest.start(3, false);
@@ -268,7 +269,7 @@ fn scores_have_the_same_bits_in_every_batch() {
         let walks: Vec<Walk> = sentences.iter().map(|sentence| walk(sentence)).collect();
         let network = network(&small(), &sentences, system, n_actions);
         let all = network.start(&mut Rng::new(8));
-        let model = StackLstmModel::new(Arc::new(network), &all);
+        let model = StackLstmModel::new(Arc::new(network), &all, &[]);
         let (mut together, mut alone) = (model.scorer(), model.scorer());
         let mut slots = Vec::new();
         together.open(&sentences, &mut slots);
