@@ -151,86 +151,34 @@ impl ScorerModel for Frozen {
 }
 
 mod tests {
-    use crate::config::Update;
-    use crate::error::Result;
-    use crate::model::{Model, Parser};
+    use crate::config::{TrainConfig, Update};
     use crate::registry::SystemTag;
-    use crate::train::{Checkpoint, EpochReport, Log, TrainConfig, train};
-    use crate::treebank::{self, Entry, Format, ReadOptions};
+    use crate::score::laws;
+    use crate::train::train;
 
-    fn data() -> Vec<Entry> {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/ud_english_ewt.conllu");
-        let file = std::fs::File::open(path).expect("the sample");
-        let options = ReadOptions { format: Some(Format::Conllu), ..ReadOptions::default() };
-        let opened = treebank::open(file, &options).expect("a format");
-        opened.reader.map(|entry| entry.expect("a tree")).take(40).collect()
-    }
+    const SYSTEM: SystemTag = SystemTag::ArcHybrid;
 
     fn config(update: Update, beam: usize) -> TrainConfig {
         let scorer = "bigrams".to_owned();
-        TrainConfig {
-            system: SystemTag::ArcHybrid,
-            scorer,
-            update,
-            beam,
-            epochs: 4,
-            batch: 5,
-            ..TrainConfig::default()
-        }
-    }
-
-    #[derive(Default)]
-    struct Epochs {
-        reports: Vec<EpochReport>,
-        checkpoints: Vec<Checkpoint>,
-    }
-
-    impl Log for Epochs {
-        fn epoch(&mut self, report: &EpochReport) {
-            self.reports.push(report.clone());
-        }
-
-        fn checkpoint(&mut self, make: &dyn Fn() -> Result<Checkpoint>) -> Result<()> {
-            self.checkpoints.push(make()?);
-            Ok(())
-        }
-    }
-
-    fn bytes(model: &Model) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        model.save(&mut bytes).expect("memory");
-        bytes
+        TrainConfig { system: SYSTEM, scorer, update, beam, epochs: 4, batch: 5, ..TrainConfig::default() }
     }
 
     /// It trains, locally and globally, saves, loads, resumes and parses like any other.
     #[test]
     fn a_second_scorer_goes_through_every_door() {
-        let data = data();
+        let data = laws::data(SYSTEM, 40);
         for (update, beam) in [(Update::Local, 1), (Update::MaxViolation, 4), (Update::Early, 2)] {
             let config = config(update, beam);
-            let mut log = Epochs::default();
-            let model = train(&config, &data, &data, None, &mut log).expect("a model");
-            let errors: Vec<u64> = log.reports.iter().map(|report| report.errors).collect();
+            let errors = laws::learns_the_same_again(&config, &data);
             assert!(update != Update::Local || errors[3] < errors[0], "it learns: {errors:?}");
-            assert_ne!(log.checkpoints[0], log.checkpoints[2], "it learns");
-            // Half way and on again gives the same model.
-            let half = Checkpoint::from_bytes(&log.checkpoints[1].to_bytes()).expect("a checkpoint");
-            let resumed = train(&config, &data, &data, Some(&half), &mut ()).expect("a model");
-            assert_eq!(bytes(&resumed), bytes(&model));
-            let read = Model::from_bytes(&bytes(&model)).expect("what was written");
-            let (mut one, mut other) = (Parser::new(model).worker(), Parser::new(read).worker());
-            for entry in &data {
-                let tree = one.parse(&entry.sentence);
-                assert!(tree.is_some());
-                assert_eq!(tree, other.parse(&entry.sentence));
-            }
+            laws::goes_through_every_door(&config, &data);
         }
     }
 
     #[test]
     fn a_scorer_that_does_not_exist_is_refused() {
         let config = TrainConfig { scorer: "trigrams".to_owned(), ..config(Update::Local, 1) };
-        let error = train(&config, &data(), &[], None, &mut ()).expect_err("no such scorer");
+        let error = train(&config, &laws::data(SYSTEM, 40), &[], None, &mut ()).expect_err("no such scorer");
         assert!(error.message.contains("perceptron, neural, stack-lstm, bigrams"), "{error}");
     }
 }

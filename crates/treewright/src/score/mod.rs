@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod bigrams;
 mod ensemble;
+#[cfg(test)]
+mod laws;
 pub mod neural;
 pub mod perceptron;
 pub mod stack_lstm;
