@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::{
-    AnyLearner, Learner, Learning, Mode, Rows, Scorer, ScorerKind, ScorerModel, Shared, SlotId, Slots,
-    StoredScorer, Views, bad_model,
+    AnyLearner, Learner, Learning, Mode, Rows, Scorer, ScorerKind, ScorerModel, Shared, SlotId, StoredScorer,
+    Views, bad_model,
 };
 use crate::config::TrainConfig;
 use crate::error::Result;
@@ -41,20 +41,13 @@ struct Table {
     n_actions: usize,
     weights: Vec<f32>,
     gradients: Vec<f32>,
-    slots: Slots<()>,
     mode: Mode,
 }
 
 impl Table {
     fn new(n_actions: usize) -> Self {
         let zeros = vec![0.0; (n_actions + 1) * n_actions];
-        Table {
-            n_actions,
-            weights: zeros.clone(),
-            gradients: zeros,
-            slots: Slots::default(),
-            mode: Mode::Predict,
-        }
+        Table { n_actions, weights: zeros.clone(), gradients: zeros, mode: Mode::Predict }
     }
 
     fn row(&self, forest: &Forest, view: &View) -> std::ops::Range<usize> {
@@ -65,18 +58,13 @@ impl Table {
 
 impl Scorer for Table {
     fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
-        slots.extend(sentences.iter().map(|_| self.slots.open(|| ()).0));
-    }
-
-    fn close(&mut self, slot: SlotId) {
-        self.slots.close(slot);
+        slots.extend(sentences.iter().map(|_| SlotId::default()));
     }
 
     fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
-        rows.reset(queries.iter().map(|query| query.views.len()).sum(), self.n_actions);
-        let views = queries.iter().flat_map(|query| query.views.iter().map(move |view| (query.forest, view)));
-        for (i, (forest, view)) in views.enumerate() {
-            rows.row_mut(i).copy_from_slice(&self.weights[self.row(forest, view)]);
+        rows.reset_for(queries, self.n_actions);
+        for (row, query, view) in Views::by_row(queries) {
+            rows.row_mut(row).copy_from_slice(&self.weights[self.row(query.forest, view)]);
         }
     }
 }

@@ -45,11 +45,9 @@ impl RandomWeights {
 
 impl Scorer for RandomWeights {
     fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
-        for sentence in sentences {
-            let (slot, encoded) = self.encoded.open(|| self.extractor.encoded());
-            self.vocabulary.encode(sentence, encoded);
-            slots.push(slot);
-        }
+        let (make, vocabulary) = (|| self.extractor.encoded(), &self.vocabulary);
+        self.encoded
+            .open_all(sentences, slots, make, |encoded, sentence| vocabulary.encode(sentence, encoded));
     }
 
     fn close(&mut self, slot: SlotId) {
@@ -61,11 +59,10 @@ impl Scorer for RandomWeights {
     }
 
     fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
-        rows.reset(queries.iter().map(|query| query.views.len()).sum(), self.n_actions);
-        let views = queries.iter().flat_map(|query| query.views.iter().map(move |view| (query, view)));
-        for (i, (query, view)) in views.enumerate() {
+        rows.reset_for(queries, self.n_actions);
+        for (row, query, view) in Views::by_row(queries) {
             self.extractor.extract(query.forest, view, self.encoded.get(query.slot), &mut self.keys);
-            for (action, score) in rows.row_mut(i).iter_mut().enumerate() {
+            for (action, score) in rows.row_mut(row).iter_mut().enumerate() {
                 let weight = |&key: &u64| {
                     let mut rng = Rng::new(key ^ self.seed.rotate_left(32) ^ action as u64);
                     rng.below(self.values) as f32 - (self.values / 2) as f32

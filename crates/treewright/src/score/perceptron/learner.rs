@@ -3,16 +3,17 @@
 //! A feature's weights lie together: an open-addressing table maps a feature's key to a small run of (action, weight)
 //! pairs. Only features that an update touched are stored, and of their actions only those touched.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::contexts::{Contexts, Features};
 use super::{FrozenModel, FrozenWeights};
 use crate::error::Result;
 use crate::features::{Encoded, Extractor, Horizon, SeparateKeys, TemplateSet, Vocabulary};
-use crate::forest::{Forest, Kind, View};
-use crate::ids::{ActionId, LabelId};
-use crate::score::{ItemScorer, Learner, Learning, Role, Rows, Scorer, ScorerModel, SlotId, Slots, Views};
+use crate::forest::{Forest, View};
+use crate::ids::ActionId;
+use crate::score::{
+    ItemScorer, Items, Learner, Learning, Role, Rows, Scorer, ScorerModel, SlotId, Slots, Views,
+};
 use crate::sentence::Sentence;
 
 /// The weight of one (feature, action) pair.
@@ -251,11 +252,9 @@ impl Perceptron {
 
 impl Scorer for Perceptron {
     fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
-        for sentence in sentences {
-            let (slot, encoded) = self.encoded.open(|| self.extractor.encoded());
-            self.vocabulary.encode(sentence, encoded);
-            slots.push(slot);
-        }
+        let (make, vocabulary) = (|| self.extractor.encoded(), &self.vocabulary);
+        self.encoded
+            .open_all(sentences, slots, make, |encoded, sentence| vocabulary.encode(sentence, encoded));
     }
 
     fn close(&mut self, slot: SlotId) {
@@ -267,11 +266,10 @@ impl Scorer for Perceptron {
     }
 
     fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
-        rows.reset(queries.iter().map(|query| query.views.len()).sum(), self.n_actions);
-        let views = queries.iter().flat_map(|query| query.views.iter().map(move |view| (query, view)));
-        for (i, (query, view)) in views.enumerate() {
+        rows.reset_for(queries, self.n_actions);
+        for (row, query, view) in Views::by_row(queries) {
             self.extractor.extract(query.forest, view, self.encoded.get(query.slot), &mut self.keys);
-            let row = rows.row_mut(i);
+            let row = rows.row_mut(row);
             for &key in &self.keys {
                 for pair in self.weights.of(key) {
                     row[usize::from(pair.action)] += f32::from(pair.weight);
@@ -290,17 +288,10 @@ impl Scorer for Perceptron {
 }
 
 impl ItemScorer for Perceptron {
-    fn of_spans(
-        &mut self,
-        slot: SlotId,
-        role: Role,
-        spans: &[Range<usize>],
-        labels: &[Option<(Kind, LabelId)>],
-        rows: &mut [i16],
-    ) -> bool {
+    fn of_spans(&mut self, slot: SlotId, role: Role, items: Items<'_>, rows: &mut [i16]) -> bool {
         let Some(separate) = &mut self.separate else { return false };
         let encoded = self.encoded.get(slot);
-        self.contexts.fill(&self.weights, (separate, role), encoded, (spans, labels), rows)
+        self.contexts.fill(&self.weights, (separate, role), encoded, items, rows)
     }
 
     fn of_buffer(&mut self, slot: SlotId, next: usize, row: &mut [i16]) -> bool {
