@@ -3,9 +3,12 @@
 mod contexts;
 mod frozen;
 mod learner;
+mod reader;
 
 pub use frozen::{Frozen, FrozenWeights};
 pub use learner::Perceptron;
+#[cfg(test)]
+pub(crate) use reader::FeatureReader;
 
 use std::sync::Arc;
 
