@@ -69,6 +69,20 @@ pub(super) fn vectors() -> Arc<WordVectors> {
     Arc::new(WordVectors::read(text.as_bytes(), 1).expect("four vectors"))
 }
 
+/// The settings that all networks share.
+pub(super) fn config(system: SystemTag, scorer: &str) -> TrainConfig {
+    TrainConfig {
+        system,
+        scorer: scorer.to_owned(),
+        update: Update::Local,
+        beam: 1,
+        epochs: 3,
+        explore_after: 1,
+        vectors: vectors(),
+        ..TrainConfig::default()
+    }
+}
+
 /// A random derivation: its forest, and what is seen of each of its states that is not final.
 pub(super) type Walk = (Forest, Vec<View>);
 

@@ -15,13 +15,22 @@ pub(in crate::score) trait AnyNetwork: Clone + Debug + Send + Sync + 'static {
     /// Weights, packed for products.
     type Packed: Clone + Debug + Default + Send + Sync;
 
-    fn arrays(&self) -> &Arrays;
+    /// Where all numbers lie, and the word vectors, which are not learnt.
+    fn stored(&self) -> (&Arrays, &Vectors);
 
-    /// The word vectors, which are not learnt.
-    fn vectors(&self) -> &Vectors;
+    /// Sets the numbers that do not begin at 0, at random.
+    fn set_start(&self, all: &mut [f32], rng: &mut Rng);
+
+    fn arrays(&self) -> &Arrays {
+        self.stored().0
+    }
 
     /// Random numbers to begin with.
-    fn start(&self, rng: &mut Rng) -> Vec<f32>;
+    fn start(&self, rng: &mut Rng) -> Vec<f32> {
+        let mut all = vec![0.0; self.arrays().n_numbers];
+        self.set_start(&mut all, rng);
+        all
+    }
 
     /// Packs all numbers; those of a network that `learns` for the way back, too.
     fn pack(&self, all: &[f32], learns: bool, out: &mut Self::Packed);
@@ -84,9 +93,9 @@ impl<N: AnyNetwork> NetworkModel<N> {
 
     /// A model as it is when it comes back from a file.
     fn stored(network: Arc<N>, all: &[f32], extra: &[Extra], precision: Precision) -> Self {
-        let words = file::write(network.arrays(), all, network.vectors(), extra, precision);
-        let (numbers, ..) =
-            file::read(&words, network.arrays(), extra).expect("what was just written can be read");
+        let (arrays, vectors) = network.stored();
+        let words = file::write(arrays, all, vectors, extra, precision);
+        let (numbers, ..) = file::read(&words, arrays, extra).expect("what was just written can be read");
         Self::of_file(network, Arc::new(words), numbers)
     }
 

@@ -28,25 +28,13 @@ pub(in crate::score) trait LearningNetwork: ParsingNetwork {
     }
 
     /// As [`Scorer::open`], for all sentences of a shard.
-    fn open(
-        weights: Weights<'_, Self>,
-        memory: &mut Self::Memory,
-        sentences: &[&Sentence],
-        rng: &mut Rng,
-        slots: &mut Vec<SlotId>,
-    );
+    fn open(part: &mut Part<'_, Self>, sentences: &[&Sentence], slots: &mut Vec<SlotId>);
 
     /// As [`Scorer::close`].
     fn close(memory: &mut Self::Memory, slot: SlotId);
 
     /// As [`Scorer::score`].
-    fn score(
-        weights: Weights<'_, Self>,
-        memory: &mut Self::Memory,
-        queries: &[Views<'_>],
-        rng: &mut Rng,
-        rows: &mut Rows,
-    );
+    fn score(part: &mut Part<'_, Self>, queries: &[Views<'_>], rows: &mut Rows);
 
     /// Takes the gradients of the scores of the next state.
     fn push_gradients(memory: &mut Self::Memory, row: &[f32]);
@@ -85,7 +73,7 @@ pub(in crate::score) struct NetworkLearner<N: LearningNetwork> {
     settings: BatchSettings,
 }
 
-/// A part of a minibatch.
+/// What is kept of a part of a minibatch.
 #[derive(Default)]
 struct Shard<M> {
     memory: M,
@@ -159,7 +147,9 @@ impl<N: LearningNetwork> BatchLearner for NetworkLearner<N> {
         let weights = Weights { network: &**network, packed, all: weights };
         let mut seeds = Rng::new(*seed ^ n_steps.wrapping_mul(0xD1B5_4A32_D192_ED03));
         let part = |shard| -> Box<dyn LearnerPart + '_> {
-            Box::new(Part { weights, shard, rng: Rng::new(seeds.next_u64()) })
+            let Shard { memory, gradients, n_sentences, n_words }: &mut Shard<_> = shard;
+            let rng = Rng::new(seeds.next_u64());
+            Box::new(Part { weights, memory, rng, gradients, n_sentences, n_words })
         };
         shards.iter_mut().map(part).collect()
     }
@@ -188,37 +178,39 @@ impl<N: LearningNetwork> BatchLearner for NetworkLearner<N> {
     }
 }
 
-/// A shard with what it needs to learn, for one thread.
-struct Part<'a, N: LearningNetwork> {
-    weights: Weights<'a, N>,
-    shard: &'a mut Shard<N::Memory>,
-    rng: Rng,
+/// A part of a minibatch, for one thread.
+pub(in crate::score) struct Part<'a, N: LearningNetwork> {
+    pub(in crate::score) weights: Weights<'a, N>,
+    pub(in crate::score) memory: &'a mut N::Memory,
+    pub(in crate::score) rng: Rng,
+    gradients: &'a mut Vec<f32>,
+    n_sentences: &'a mut usize,
+    n_words: &'a mut usize,
 }
 
 impl<N: LearningNetwork> Scorer for Part<'_, N> {
     fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
-        self.shard.n_sentences = sentences.len();
-        self.shard.n_words = sentences.iter().map(|sentence| sentence.len()).sum();
-        N::open(self.weights, &mut self.shard.memory, sentences, &mut self.rng, slots);
+        *self.n_sentences = sentences.len();
+        *self.n_words = sentences.iter().map(|sentence| sentence.len()).sum();
+        N::open(self, sentences, slots);
     }
 
     fn close(&mut self, slot: SlotId) {
-        N::close(&mut self.shard.memory, slot);
+        N::close(self.memory, slot);
     }
 
     fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
-        N::score(self.weights, &mut self.shard.memory, queries, &mut self.rng, rows);
+        N::score(self, queries, rows);
     }
 }
 
 impl<N: LearningNetwork> LearnerPart for Part<'_, N> {
     fn backward(&mut self, gradients: &Rows) {
-        let rows = (0..gradients.n_rows()).map(|row| gradients.row(row));
-        rows.for_each(|row| N::push_gradients(&mut self.shard.memory, row));
+        (0..gradients.n_rows()).for_each(|row| N::push_gradients(self.memory, gradients.row(row)));
     }
 
     fn finish(&mut self) {
-        self.shard.gradients.resize(self.weights.all.len(), 0.0);
-        N::back(self.weights, &mut self.shard.memory, &mut self.shard.gradients);
+        self.gradients.resize(self.weights.all.len(), 0.0);
+        N::back(self.weights, self.memory, self.gradients);
     }
 }

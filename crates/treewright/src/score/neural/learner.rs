@@ -1,7 +1,7 @@
 //! How the network learns from the sentences of a shard.
 
 use super::any_network::ParsingNetwork;
-use super::batch_learner::{Advance, BatchSettings, LearningNetwork};
+use super::batch_learner::{Advance, BatchSettings, LearningNetwork, Part};
 use super::encoder::InputMemory;
 use super::layers::Dropout;
 use super::network::{BackMemory, Encoding, Network, States, Weights};
@@ -9,7 +9,6 @@ use super::optimiser::StepSettings;
 use crate::config::{NeuralConfig, OptimiserKind};
 use crate::error::Result;
 use crate::parallel;
-use crate::rng::Rng;
 use crate::score::{Rows, SlotId, Slots, Views};
 use crate::sentence::Sentence;
 
@@ -71,14 +70,8 @@ impl LearningNetwork for Network {
         })
     }
 
-    fn open(
-        weights: Weights<'_>,
-        memory: &mut Memory,
-        sentences: &[&Sentence],
-        rng: &mut Rng,
-        slots: &mut Vec<SlotId>,
-    ) {
-        let Memory { encoding, states, slots: own, .. } = memory;
+    fn open(part: &mut Part<'_, Self>, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
+        let Part { weights, memory: Memory { encoding, states, slots: own, .. }, rng, .. } = part;
         weights.read_words(sentences, encoding);
         weights.read_tags(sentences, encoding);
         weights.drop_words(encoding, rng);
@@ -97,14 +90,8 @@ impl LearningNetwork for Network {
         memory.slots.close(slot);
     }
 
-    fn score(
-        weights: Weights<'_>,
-        memory: &mut Memory,
-        queries: &[Views<'_>],
-        rng: &mut Rng,
-        rows: &mut Rows,
-    ) {
-        let Memory { encoding, states, slots, dropout, .. } = memory;
+    fn score(part: &mut Part<'_, Self>, queries: &[Views<'_>], rows: &mut Rows) {
+        let Part { weights, memory: Memory { encoding, states, slots, dropout, .. }, rng, .. } = part;
         let start = states.len();
         for query in queries {
             let sentence = *slots.get(query.slot);

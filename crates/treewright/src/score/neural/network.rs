@@ -211,30 +211,24 @@ impl Network {
 impl AnyNetwork for Network {
     type Packed = PackedNetwork;
 
-    fn arrays(&self) -> &Arrays {
-        &self.arrays
+    fn stored(&self) -> (&Arrays, &Vectors) {
+        (&self.arrays, &self.reader.vectors)
     }
 
-    fn vectors(&self) -> &Vectors {
-        &self.reader.vectors
-    }
-
-    fn start(&self, rng: &mut Rng) -> Vec<f32> {
-        let mut all = vec![0.0; self.arrays.n_numbers];
+    fn set_start(&self, all: &mut [f32], rng: &mut Rng) {
         for array in [self.words, self.affixes] {
-            uniform(array.of_mut(&mut all), 0.8, rng);
+            uniform(array.of_mut(all), 0.8, rng);
         }
         if let Some(characters) = &self.characters {
-            characters.start(&mut all, rng);
+            characters.start(all, rng);
         }
-        [self.input, self.output].iter().chain(&self.taggers).for_each(|layer| layer.start(&mut all, rng));
-        self.encoded.iter().for_each(|layer| layer.start(&mut all, rng));
-        self.lstms.iter().for_each(|layer| layer.start(&mut all, rng));
+        [self.input, self.output].iter().chain(&self.taggers).for_each(|layer| layer.start(all, rng));
+        self.encoded.iter().for_each(|layer| layer.start(all, rng));
+        self.lstms.iter().for_each(|layer| layer.start(all, rng));
         // The places are added up, so what matters is the number of them all.
         let n_in = self.first.weights.n_rows * self.places.len();
         let limit = (6.0 / (n_in + self.config.hidden) as f64).sqrt();
-        uniform(self.first.weights.of_mut(&mut all), limit, rng);
-        all
+        uniform(self.first.weights.of_mut(all), limit, rng);
     }
 
     fn pack(&self, all: &[f32], learns: bool, out: &mut PackedNetwork) {

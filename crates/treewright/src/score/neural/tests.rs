@@ -13,7 +13,7 @@ use super::model::NeuralModel;
 use super::network::{BackMemory, Encoding, Network, PackedNetwork, States, Weights};
 use super::places::{Places, default_places};
 use super::words::{Lexicon, Reader, TagColumn, TagSet, Vectors};
-use crate::config::{LossKind, NeuralConfig, TrainConfig, Update};
+use crate::config::{LossKind, NeuralConfig, TrainConfig};
 use crate::error::Result;
 use crate::model::Parser;
 use crate::registry::SystemTag;
@@ -49,20 +49,13 @@ fn small() -> NeuralConfig {
 
 fn config(system: SystemTag) -> TrainConfig {
     TrainConfig {
-        system,
-        scorer: "neural".to_owned(),
-        update: Update::Local,
-        beam: 1,
-        epochs: 3,
-        explore_after: 1,
         neural: small(),
-        vectors: vectors(),
         // The systems for constituents learn with an encoder, the others without.
         encoder: match system.info().kind {
             TreeKind::Constituents => Arc::new(tiny_files()),
             TreeKind::Dependencies => Arc::default(),
         },
-        ..TrainConfig::default()
+        ..laws::config(system, "neural")
     }
 }
 

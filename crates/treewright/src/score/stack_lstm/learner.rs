@@ -4,9 +4,8 @@ use super::chain::Noise;
 use super::network::{Network, Weights};
 use super::tape::{Query, Side, Tape};
 use crate::config::StackLstmConfig;
-use crate::rng::Rng;
 use crate::score::neural::any_network::ParsingNetwork;
-use crate::score::neural::batch_learner::{BatchSettings, LearningNetwork};
+use crate::score::neural::batch_learner::{BatchSettings, LearningNetwork, Part};
 use crate::score::neural::optimiser::StepSettings;
 use crate::score::{Rows, SlotId, Slots, Views};
 use crate::sentence::Sentence;
@@ -52,31 +51,21 @@ impl LearningNetwork for Network {
         self.n_embedded
     }
 
-    fn open(
-        weights: Weights<'_>,
-        memory: &mut Memory,
-        sentences: &[&Sentence],
-        rng: &mut Rng,
-        slots: &mut Vec<SlotId>,
-    ) {
+    fn open(part: &mut Part<'_, Self>, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
+        let Part { weights, memory: Memory { tape, slots: own }, rng, .. } = part;
         let mut noise = Noise { p: weights.network.config.dropout, rng };
-        memory.tape.start(weights, Some(&mut noise));
-        open(&mut memory.tape, weights, sentences, &mut memory.slots, Some(&mut noise), slots);
+        tape.start(*weights, Some(&mut noise));
+        open(tape, *weights, sentences, own, Some(&mut noise), slots);
     }
 
     fn close(memory: &mut Memory, slot: SlotId) {
         memory.slots.close(slot);
     }
 
-    fn score(
-        weights: Weights<'_>,
-        memory: &mut Memory,
-        queries: &[Views<'_>],
-        rng: &mut Rng,
-        rows: &mut Rows,
-    ) {
+    fn score(part: &mut Part<'_, Self>, queries: &[Views<'_>], rows: &mut Rows) {
+        let Part { weights, memory: Memory { tape, slots }, rng, .. } = part;
         let mut noise = Noise { p: weights.network.config.dropout, rng };
-        score(&mut memory.tape, weights, queries, &mut memory.slots.items, Some(&mut noise), rows);
+        score(tape, *weights, queries, &mut slots.items, Some(&mut noise), rows);
     }
 
     fn push_gradients(memory: &mut Memory, row: &[f32]) {
@@ -116,8 +105,7 @@ pub(super) fn score(
     noise: Option<&mut Noise<'_>>,
     rows: &mut Rows,
 ) {
-    let query = |of: &Views<'_>| of.views.len();
-    rows.reset(queries.iter().map(query).sum(), weights.network.n_actions);
+    rows.reset_for(queries, weights.network.n_actions);
     let queries: Vec<Query<'_>> = queries
         .iter()
         .map(|&Views { slot, forest, views }| Query { side: slot.0 as usize, forest, views })

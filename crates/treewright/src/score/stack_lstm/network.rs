@@ -187,22 +187,16 @@ impl Network {
 impl AnyNetwork for Network {
     type Packed = PackedNetwork;
 
-    fn arrays(&self) -> &Arrays {
-        &self.arrays
+    fn stored(&self) -> (&Arrays, &Vectors) {
+        (&self.arrays, &self.reader.vectors)
     }
 
-    fn vectors(&self) -> &Vectors {
-        &self.reader.vectors
-    }
-
-    fn start(&self, rng: &mut Rng) -> Vec<f32> {
-        let mut all = vec![0.0; self.arrays.n_numbers];
+    fn set_start(&self, all: &mut [f32], rng: &mut Rng) {
         for array in [self.words, self.tags, self.symbols, self.actions] {
-            uniform(array.of_mut(&mut all), 0.5, rng);
+            uniform(array.of_mut(all), 0.5, rng);
         }
-        self.chains.iter().for_each(|chain| chain.start(&mut all, rng));
-        [self.input, self.join, self.state, self.output].iter().for_each(|layer| layer.start(&mut all, rng));
-        all
+        self.chains.iter().for_each(|chain| chain.start(all, rng));
+        [self.input, self.join, self.state, self.output].iter().for_each(|layer| layer.start(all, rng));
     }
 
     fn pack(&self, all: &[f32], learns: bool, out: &mut PackedNetwork) {

@@ -7,7 +7,7 @@ use super::model::StackLstmModel;
 use super::network::{Network, PackedNetwork, Trees, Weights};
 use super::tape::{Query, Side, Tape};
 use super::words::{Lexicon, Reader};
-use crate::config::{Composition, LossKind, OptimiserKind, StackLstmConfig, TrainConfig, Update};
+use crate::config::{Composition, LossKind, OptimiserKind, StackLstmConfig, TrainConfig};
 use crate::forest::{Forest, View};
 use crate::ids::TokenIdx;
 use crate::registry::SystemTag;
@@ -36,17 +36,7 @@ fn small() -> StackLstmConfig {
 }
 
 fn config(system: SystemTag) -> TrainConfig {
-    TrainConfig {
-        system,
-        scorer: "stack-lstm".to_owned(),
-        update: Update::Local,
-        beam: 1,
-        epochs: 3,
-        explore_after: 1,
-        stack_lstm: small(),
-        vectors: vectors(),
-        ..TrainConfig::default()
-    }
+    TrainConfig { stack_lstm: small(), ..laws::config(system, "stack-lstm") }
 }
 
 fn network(
