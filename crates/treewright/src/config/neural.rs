@@ -14,8 +14,11 @@ pub enum LossKind {
     Log,
     /// Minus the logarithm of the probability of the best-scoring optimal action (paper 000).
     Best,
-    /// The best optimal action should be above the best other by 1.
+    /// The best optimal action should be above the best other by 1 (paper 003). It learns slowly where no action is right more
+    /// than half of the time: then all scores the same is where the loss is least.
     Hinge,
+    /// The best optimal action should be above every other by 1.
+    HingeAll,
 }
 
 /// The sizes of a neural scorer, and how it learns.
@@ -42,6 +45,9 @@ pub struct NeuralConfig {
     pub layers: usize,
     /// Units between the words of a state and the scores of its actions.
     pub hidden: usize,
+    /// More units for the scores of kinds of action, such as left-arcs of any label, which are added to those of actions; 0:
+    /// actions are scored by themselves alone.
+    pub kind_hidden: usize,
     /// The places of a configuration that are looked at; empty for those that suit the system.
     pub places: String,
     /// Are the tags of the input looked at?
@@ -96,6 +102,7 @@ impl Default for NeuralConfig {
             units: 160,
             layers: 2,
             hidden: 160,
+            kind_hidden: 0,
             places: String::new(),
             tags: false,
             tag_weight: 0.5,
@@ -150,7 +157,7 @@ impl NeuralConfig {
             ("encoder-size", self.encoder_size),
             ("batch-words", self.batch_words),
         ])?;
-        section.sizes_or_0(&[("char-size", self.char_size)])?;
+        section.sizes_or_0(&[("char-size", self.char_size), ("kind-hidden", self.kind_hidden)])?;
         section.counts(&[
             ("layers", self.layers),
             ("shards", self.shards),

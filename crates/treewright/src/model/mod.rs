@@ -328,7 +328,7 @@ impl Model {
                 let system = serde_json::from_value(header.tables.take());
                 let system: S = system.map_err(|error| wrong(error.to_string()))?;
                 system.check_tables().map_err(wrong)?;
-                let parts = ModelParts::load(header, words, system.n_actions())?;
+                let parts = ModelParts::load(header, words, system.actions().kind_ends().to_vec())?;
                 Ok(Model::new(TypedModel { system: Arc::new(system), parts }))
             }
         }
@@ -337,11 +337,11 @@ impl Model {
 }
 
 impl ModelParts {
-    fn load(header: Header, words: Arc<dyn WordSource>, n_actions: usize) -> Result<Self> {
+    fn load(header: Header, words: Arc<dyn WordSource>, kind_ends: Vec<usize>) -> Result<Self> {
         let Header { system, config, vocabulary, score_gaps, scorer, .. } = header;
         check_settings(&config, system, &score_gaps).map_err(bad)?;
         let vocabulary = Arc::new(vocabulary);
-        let shared = Shared { vocabulary: vocabulary.clone(), n_actions };
+        let shared = Shared { vocabulary: vocabulary.clone(), kind_ends };
         let kind = scorer["kind"].as_str().unwrap_or_default();
         let kind = <dyn ScorerKind>::named(kind).map_err(|error| bad(error.message))?;
         Ok(ModelParts {

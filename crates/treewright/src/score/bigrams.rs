@@ -21,12 +21,12 @@ impl ScorerKind for Bigrams {
     }
 
     fn learner(&self, _config: &TrainConfig, shared: Shared, _sentences: &[&Sentence]) -> Result<AnyLearner> {
-        Ok(AnyLearner::Online(Box::new(Table::new(shared.n_actions))))
+        Ok(AnyLearner::Online(Box::new(Table::new(shared.n_actions()))))
     }
 
     fn load(&self, stored: StoredScorer, shared: Shared) -> Result<Arc<dyn ScorerModel>> {
         let words = stored.words;
-        let mut table = Table::new(shared.n_actions);
+        let mut table = Table::new(shared.n_actions());
         if words.words().len() != table.weights.len() {
             return Err(bad_model("the weights do not fit the actions"));
         }

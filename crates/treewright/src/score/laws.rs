@@ -46,7 +46,7 @@ pub(super) trait Fixture {
     fn set_steps(config: &mut TrainConfig, batch_words: usize, learning_rate: f32);
 
     /// A network that has learnt nothing yet, for the actions of a system.
-    fn untrained(sentences: &[&Sentence], system: SystemTag, n_actions: usize) -> Arc<dyn ScorerModel>;
+    fn untrained(sentences: &[&Sentence], system: SystemTag, kind_ends: &[usize]) -> Arc<dyn ScorerModel>;
 }
 
 /// The beginning of a sample in the repository that a system can learn from.
@@ -86,11 +86,11 @@ pub(super) fn config(system: SystemTag, scorer: &str) -> TrainConfig {
 /// A random derivation: its forest, and what is seen of each of its states that is not final.
 pub(super) type Walk = (Forest, Vec<View>);
 
-/// The number of actions of a system for a few trees, and random derivations of other sentences.
+/// Where the kinds of action of a system for a few trees end, and random derivations of other sentences.
 pub(super) struct Walks;
 
 impl SystemVisitor for Walks {
-    type Output = (usize, Box<dyn FnMut(&Sentence) -> Walk>);
+    type Output = (Vec<usize>, Box<dyn FnMut(&Sentence) -> Walk>);
 
     fn visit<S: Registered>(self) -> Self::Output {
         let preparer = Preparer::new(&TrainConfig::default().preparation(), S::UNARIES).expect("rules");
@@ -100,7 +100,7 @@ impl SystemVisitor for Walks {
             .collect();
         let system = S::from_trees(trees.iter(), &SystemOptions::default());
         let (mut rng, mut legal) = (Rng::new(9), ActionSet::default());
-        let n_actions = system.n_actions();
+        let kind_ends = system.actions().kind_ends().to_vec();
         let walk = move |sentence: &Sentence| {
             let mut forest = Forest::new();
             let mut state = system.start(&mut forest, sentence);
@@ -113,7 +113,7 @@ impl SystemVisitor for Walks {
             }
             (forest, views)
         };
-        (n_actions, Box::new(walk))
+        (kind_ends, Box::new(walk))
     }
 }
 
@@ -194,9 +194,9 @@ pub(super) fn batches_change_no_bit<F: Fixture>() {
         let data = data(system, 8);
         let sentences: Vec<&Sentence> =
             data.iter().map(|entry| &entry.sentence).filter(|sentence| sentence.len() < 30).collect();
-        let (n_actions, mut walk) = system.visit(Walks);
+        let (kind_ends, mut walk) = system.visit(Walks);
         let walks: Vec<Walk> = sentences.iter().map(|sentence| walk(sentence)).collect();
-        let model = F::untrained(&sentences, system, n_actions);
+        let model = F::untrained(&sentences, system, &kind_ends);
         let (mut together, mut alone) = (model.scorer(), model.scorer());
         let mut slots = Vec::new();
         together.open(&sentences, &mut slots);

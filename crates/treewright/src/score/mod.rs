@@ -98,8 +98,15 @@ fn bad_model(message: impl Into<String>) -> Error {
 pub struct Shared {
     /// The words and tags of the training data.
     pub vocabulary: Arc<Vocabulary>,
+    /// Ids of actions are in order of kinds (LEFT-ARC with any label is a kind); where those of each kind end.
+    pub kind_ends: Vec<usize>,
+}
+
+impl Shared {
     /// The number of actions.
-    pub n_actions: usize,
+    pub fn n_actions(&self) -> usize {
+        self.kind_ends.last().copied().unwrap_or_default()
+    }
 }
 
 /// A sentence that a scorer has open.

@@ -195,6 +195,11 @@ impl<A: Kinds> Actions<A> {
         self.ends[A::N - 1]
     }
 
+    /// The ids are in order of kinds; where those of each kind end.
+    pub(crate) fn kind_ends(&self) -> &[usize] {
+        &self.ends[..A::N]
+    }
+
     /// The action of this id.
     #[inline]
     pub(crate) fn get(&self, id: ActionId) -> A {
@@ -238,6 +243,7 @@ mod tests {
         let names: Vec<String> = actions.iter().map(|action| action.name(&())).collect();
         assert_eq!(names, ["SH", "GAP-0", "GAP-1", "GAP-2", "SWAP-0", "SWAP-1"]);
         assert!(actions.iter().map(|&action| table.id(action).index()).eq(0..6));
+        assert_eq!(table.kind_ends(), [1, 4, 6]);
         let mut allowed = ActionSet::default();
         let table = table.clear(&mut allowed);
         table.allow(Action::Gap, 1..3, &mut allowed);

@@ -2,7 +2,7 @@
 //! all their states are scored at once, and threads share its parts.
 
 use super::local::{Guide, exploration, unfit};
-use super::loss::{Best, Hinge, Log, Loss};
+use super::loss::{Best, Hinge, HingeAll, Log, Loss};
 use super::{Epoch, Example, Task};
 use crate::config::LossKind;
 use crate::error::Result;
@@ -37,6 +37,7 @@ pub(super) fn epoch<S: Registered>(
             LossKind::Log => &Log,
             LossKind::Best => &Best,
             LossKind::Hinge => &Hinge,
+            LossKind::HingeAll => &HingeAll,
         },
         seed: rng.next_u64(),
     };

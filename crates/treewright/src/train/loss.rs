@@ -52,6 +52,26 @@ impl Loss for Hinge {
     }
 }
 
+/// The sum of hinge losses: the best of the good actions should be above each of the others by 1 (Weston and Watkins 1999).
+pub(super) struct HingeAll;
+
+impl Loss for HingeAll {
+    fn gradient(&self, row: &[f32], legal: &ActionSet, good: &ActionSet, out: &mut Gradient) -> f32 {
+        out.clear();
+        let Some(right) = highest(row, legal, good, true) else { return 0.0 };
+        let mut loss = 0.0;
+        for wrong in legal.iter().filter(|&action| !good.contains(action)) {
+            let by = 1.0 - row[right.index()] + row[wrong.index()];
+            if by > 0.0 {
+                out.push((wrong, 1.0));
+                loss += by;
+            }
+        }
+        out.push((right, -(out.len() as f32)));
+        loss
+    }
+}
+
 /// Log loss: minus the logarithm of the probability of the good actions together, by a softmax over the legal ones.
 pub(super) struct Log;
 
@@ -132,7 +152,7 @@ mod tests {
         for good in [&[0usize][..], &[0, 3], &[1, 2], &[2]] {
             let mut of_good = ActionSet::new(row.len());
             good.iter().for_each(|&action| of_good.insert(ActionId::new(action)));
-            for loss in [&Log as &dyn Loss, &Best, &Hinge] {
+            for loss in [&Log as &dyn Loss, &Best, &Hinge, &HingeAll] {
                 let value = |row: &[f32]| loss.gradient(row, &legal, &of_good, &mut Vec::new());
                 let mut out = Vec::new();
                 let found = loss.gradient(&row, &legal, &of_good, &mut out);

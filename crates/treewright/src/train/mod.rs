@@ -182,9 +182,9 @@ pub fn train_on(
 ) -> Result<Model> {
     config.check()?;
     check_dev(config.system.info().kind, data.dev)?;
-    let Start { mut task, examples, underivable, n_actions } =
+    let Start { mut task, examples, underivable, kind_ends } =
         config.system.visit(Prepare { config, data })?;
-    log.prepared(examples.len(), &underivable, n_actions);
+    log.prepared(examples.len(), &underivable, kind_ends.last().copied().unwrap_or_default());
     // A word that occurs once stands for unknown words, so each sentence is counted once, whatever is learnt from it.
     let mut vocabulary = Vocabulary::of(examples.iter().map(|example| &example.sentence));
     let examples = examples::retag(examples, data);
@@ -192,7 +192,7 @@ pub fn train_on(
         vocabulary = vocabulary.with_vectors((*config.classes).clone());
     }
     let vocabulary = Arc::new(vocabulary);
-    let shared = Shared { vocabulary: vocabulary.clone(), n_actions };
+    let shared = Shared { vocabulary: vocabulary.clone(), kind_ends };
     let sentences: Vec<&Sentence> = examples.iter().map(|example| &example.sentence).collect();
     let mut learner = <dyn ScorerKind>::named(&config.scorer)?.learner(config, shared, &sentences)?;
     check_search(&*task, config, &learner)?;
@@ -333,7 +333,7 @@ struct Start {
     task: Box<dyn AnyTask>,
     examples: Vec<Example>,
     underivable: Vec<(usize, String)>,
-    n_actions: usize,
+    kind_ends: Vec<usize>,
 }
 
 struct Prepare<'a> {
@@ -359,13 +359,13 @@ impl SystemVisitor for Prepare<'_> {
         let preparer = Preparer::new(&config.preparation(), S::UNARIES)?;
         let examples::Prepared { system, examples, gold, underivable } =
             examples::prepare::<S>(config, data.train, &preparer)?;
-        let n_actions = system.n_actions();
+        let kind_ends = system.actions().kind_ends().to_vec();
         let decoder = Method::while_learning(config).decoder::<S>(&ScoreGaps::default());
         Ok(Start {
             task: Box::new(Task { system: Arc::new(system), gold, decoder }),
             examples,
             underivable,
-            n_actions,
+            kind_ends,
         })
     }
 }

@@ -34,6 +34,9 @@ pub(in crate::score) trait AnyNetwork: Clone + Debug + Send + Sync + 'static {
 
     /// Packs all numbers; those of a network that `learns` for the way back, too.
     fn pack(&self, all: &[f32], learns: bool, out: &mut Self::Packed);
+
+    /// Keeps packed weights in 8 bits, for parsing alone.
+    fn shrink(&self, _all: &[f32], _out: &mut Self::Packed) {}
 }
 
 /// A network with all it needs to compute.
@@ -105,6 +108,9 @@ impl<N: AnyNetwork> NetworkModel<N> {
         let mut model = NetworkModel { network, packed, words, numbers };
         let mut packed = N::Packed::default();
         model.network.pack(model.numbers(), false, &mut packed);
+        if let Numbers::Owned(all) = &*model.numbers {
+            model.network.shrink(all, &mut packed);
+        }
         model.packed = Arc::new(packed);
         model
     }

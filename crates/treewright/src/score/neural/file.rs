@@ -7,12 +7,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
-use super::layers::{Array, Arrays, Named};
+use super::layers::{Array, Arrays, Named, quantise};
+use super::small::MAX_WEIGHT;
 use super::words::Vectors;
 
 const ALIGNMENT: usize = 64;
-/// The largest of the 8-bit numbers that are used; as many are below 0.
-const MAX: f32 = 127.0;
+/// The largest 8-bit number of a table; as many are below 0.
+const MAX_OF_TABLE: f32 = 127.0;
 
 #[derive(Serialize, Deserialize)]
 struct Entry {
@@ -45,7 +46,7 @@ fn is_quantised(array: Array) -> bool {
 }
 
 /// The number of scales of an array in 8 bits.
-fn n_scales(Named { array, is_table, .. }: &Named) -> usize {
+pub(super) fn n_scales(Named { array, is_table, .. }: &Named) -> usize {
     if *is_table { array.n_rows } else { array.n_columns }
 }
 
@@ -55,17 +56,9 @@ fn scale_of(Named { array, is_table, .. }: &Named, number: usize) -> usize {
 }
 
 /// The numbers of an array in 8 bits, and their scales.
-fn quantise(named: &Named, numbers: &[f32]) -> (Vec<i8>, Vec<f32>) {
-    let mut scales = vec![0f32; n_scales(named)];
-    for (i, number) in numbers.iter().enumerate() {
-        let scale = &mut scales[scale_of(named, i)];
-        *scale = scale.max(number.abs() / MAX);
-    }
-    let small = |(i, number): (usize, &f32)| {
-        let scale = scales[scale_of(named, i)];
-        if scale > 0.0 { (number / scale).round() as i8 } else { 0 }
-    };
-    (numbers.iter().enumerate().map(small).collect(), scales)
+pub(super) fn quantised(named: &Named, numbers: &[f32]) -> (Vec<i8>, Vec<f32>) {
+    let max = if named.is_table { MAX_OF_TABLE } else { MAX_WEIGHT };
+    quantise(numbers, n_scales(named), max, |i| scale_of(named, i))
 }
 
 /// An array that belongs to no network, for a file.
@@ -107,7 +100,7 @@ pub(in crate::score) fn write(
         let Named { name, array, .. } = named;
         let (shape, numbers) = ([array.n_rows, array.n_columns], array.of(all));
         if precision == Precision::EightBits && is_quantised(*array) {
-            let (small, scales) = quantise(named, numbers);
+            let (small, scales) = quantised(named, numbers);
             file.push(name, "I8", &shape, bytemuck::cast_slice(&small));
             file.push(&scales_name(name), "F32", &[scales.len()], bytemuck::cast_slice(&scales));
         } else {

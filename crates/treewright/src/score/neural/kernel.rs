@@ -4,6 +4,8 @@
 //! product has the same bits for a row alone as for a row among others, with AVX2 or AVX-512 as without, on every machine.
 #![allow(unsafe_code)]
 
+use std::sync::OnceLock;
+
 /// The columns that lie together in a packed matrix: one AVX-512 register, or two AVX2 registers.
 pub(in crate::score) const PANEL: usize = 16;
 
@@ -409,20 +411,32 @@ pub(super) enum Cpu {
     Avx512,
 }
 
-/// The best kernels for this processor. Tests can do with less, for the twins.
+/// The kernels to use: the best for this processor, or less where the environment says so, to see what another processor
+/// would do. All give the same bits.
 #[inline]
 pub(super) fn cpu() -> Cpu {
+    static BEST: OnceLock<Cpu> = OnceLock::new();
+    let best = *BEST.get_or_init(|| match std::env::var("TREEWRIGHT_KERNELS").as_deref() {
+        Ok("plain") => Cpu::Plain,
+        #[cfg(target_arch = "x86_64")]
+        Ok("avx2") => best().min(Cpu::Avx2),
+        _ => best(),
+    });
+    #[cfg(test)]
+    let best = tests::allowed(best);
+    best
+}
+
+/// The best kernels for this processor.
+fn best() -> Cpu {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::is_x86_feature_detected as has;
-        let best = match () {
+        match () {
             () if has!("avx512f") && has!("avx2") && has!("fma") => Cpu::Avx512,
             () if has!("avx2") && has!("fma") => Cpu::Avx2,
             () => Cpu::Plain,
-        };
-        #[cfg(test)]
-        let best = tests::allowed(best);
-        best
+        }
     }
     #[cfg(not(target_arch = "x86_64"))]
     Cpu::Plain

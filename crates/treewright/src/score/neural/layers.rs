@@ -1,6 +1,7 @@
 //! What layers are made of: arrays in one long row of numbers, linear layers, dropout.
 
 use super::kernel::{Left, Packed, Sum, add, multiply};
+use super::small::{MAX_WEIGHT, SmallWeights};
 use crate::rng::Rng;
 
 /// Where an array of parameters lies among all of them. It is stored row by row.
@@ -145,10 +146,71 @@ pub(in crate::score) fn uniform(values: &mut [f32], limit: f64, rng: &mut Rng) {
     values.iter_mut().for_each(|value| *value = ((rng.unit() * 2.0 - 1.0) * limit) as f32);
 }
 
+/// The right side of a product.
+#[derive(Clone, Debug)]
+pub(super) enum Right {
+    /// In 32 bits.
+    Whole(Packed),
+    /// In 8 bits, for parsing alone.
+    Small(SmallWeights),
+}
+
+impl Default for Right {
+    fn default() -> Self {
+        Right::Whole(Packed::default())
+    }
+}
+
+impl Right {
+    /// Packs a matrix that lies row by row.
+    pub(super) fn set(&mut self, matrix: &[f32], n_rows: usize, n_columns: usize) {
+        if let Right::Small(_) = self {
+            *self = Right::default();
+        }
+        if let Right::Whole(packed) = self {
+            packed.set(matrix, n_rows, n_columns);
+        }
+    }
+
+    /// Packs a matrix in 8 bits.
+    pub(super) fn small(matrix: &[f32], n_columns: usize) -> Self {
+        let (weights, scales) = quantise(matrix, n_columns, MAX_WEIGHT, |i| i % n_columns);
+        Right::Small(SmallWeights::new(&weights, &scales))
+    }
+
+    /// The product of `left` and this, to rows that begin every `stride` numbers of `out`.
+    pub(super) fn multiply(&self, left: Left<'_>, out: &mut [f32], stride: usize, sum: Sum) {
+        match self {
+            Right::Whole(packed) => multiply(left, packed, out, stride, sum),
+            Right::Small(weights) => weights.multiply(left, out, stride, sum),
+        }
+    }
+}
+
+/// Numbers as integers from `-max` to `max`, and their scales, of which there are `n_scales`; `scale_of` says which belongs to
+/// a number. Numbers that were made from such integers give the same integers.
+pub(super) fn quantise(
+    numbers: &[f32],
+    n_scales: usize,
+    max: f32,
+    scale_of: impl Fn(usize) -> usize,
+) -> (Vec<i8>, Vec<f32>) {
+    let mut scales = vec![0f32; n_scales];
+    for (i, number) in numbers.iter().enumerate() {
+        let scale = &mut scales[scale_of(i)];
+        *scale = scale.max(number.abs() / max);
+    }
+    let small = |(i, number): (usize, &f32)| {
+        let scale = scales[scale_of(i)];
+        if scale > 0.0 { (number / scale).round().clamp(-max, max) as i8 } else { 0 }
+    };
+    (numbers.iter().enumerate().map(small).collect(), scales)
+}
+
 /// The weights of a linear layer, packed for products.
 #[derive(Clone, Debug, Default)]
 pub(in crate::score) struct PackedLinear {
-    pub(in crate::score) forward: Packed,
+    forward: Right,
     /// For the way back; empty where nothing is learnt.
     back: Packed,
     bias: Vec<f32>,
@@ -156,13 +218,36 @@ pub(in crate::score) struct PackedLinear {
 
 impl PackedLinear {
     pub(in crate::score) fn set(&mut self, of: Linear, all: &[f32], learns: bool) {
-        let (weights, Array { n_rows, n_columns, .. }) = (of.weights.of(all), of.weights);
+        let Array { n_rows, n_columns, .. } = of.weights;
+        let bias = of.bias.of(all).iter().copied();
+        self.set_to(of.weights.of(all), bias, (n_rows, n_columns), learns);
+    }
+
+    /// A layer in 8 bits, for parsing alone.
+    pub(super) fn small(weights: &[i8], scales: &[f32], bias: Vec<f32>) -> Self {
+        let forward = Right::Small(SmallWeights::new(weights, scales));
+        PackedLinear { forward, back: Packed::default(), bias }
+    }
+
+    /// Keeps the weights in 8 bits.
+    pub(super) fn shrink(&mut self, of: Linear, all: &[f32]) {
+        self.forward = Right::small(of.weights.of(all), of.weights.n_columns);
+    }
+
+    /// Packs weights, which have this many rows and columns.
+    pub(in crate::score) fn set_to(
+        &mut self,
+        weights: &[f32],
+        bias: impl Iterator<Item = f32>,
+        (n_rows, n_columns): (usize, usize),
+        learns: bool,
+    ) {
         self.forward.set(weights, n_rows, n_columns);
         if learns {
             self.back.set_transposed(weights, n_rows, n_columns);
         }
         self.bias.clear();
-        self.bias.extend(of.bias.of(all));
+        self.bias.extend(bias);
     }
 
     /// The values for rows of `x`, to rows that begin every `stride` numbers.
@@ -170,7 +255,7 @@ impl PackedLinear {
         out.chunks_mut(stride)
             .take(x.n_rows)
             .for_each(|row| row[..self.bias.len()].copy_from_slice(&self.bias));
-        multiply(x, &self.forward, out, stride, Sum::Added);
+        self.forward.multiply(x, out, stride, Sum::Added);
     }
 
     /// The other half of the way back: the gradients of the input, to rows that begin every `stride` numbers.

@@ -101,7 +101,7 @@ impl LearningNetwork for Network {
             }
         }
         states.drop_hidden(start, weights.network.config.hidden_dropout, dropout, rng);
-        rows.reset(states.len() - start, weights.network.n_actions);
+        rows.reset(states.len() - start, weights.network.n_actions());
         let (values, stride) = rows.values_mut();
         weights.scores(states, start, values, stride);
     }

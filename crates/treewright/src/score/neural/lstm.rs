@@ -2,7 +2,7 @@
 //! and at each position only those take part that are long enough.
 
 use super::kernel::{Left, Packed, Sum, lstm_cell, lstm_cell_back, multiply};
-use super::layers::{Array, Arrays, Scratch, sum_rows, uniform};
+use super::layers::{Array, Arrays, Right, Scratch, sum_rows, uniform};
 use crate::rng::Rng;
 
 /// Where the words of sentences stand in the rows of a batch: the first words of all sentences, then their second words,
@@ -76,8 +76,8 @@ pub(super) struct BiLstm {
 /// Weights packed for products.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PackedBiLstm {
-    input: Packed,
-    recurrent: [Packed; 2],
+    input: Right,
+    recurrent: [Right; 2],
     bias: Vec<f32>,
     input_back: Packed,
     recurrent_back: [Packed; 2],
@@ -132,6 +132,12 @@ impl BiLstm {
                 out.recurrent_back[direction].set_transposed(array.of(all), n, 4 * n);
             }
         }
+    }
+
+    /// Keeps the weights in 8 bits, for parsing alone.
+    pub(super) fn shrink(&self, all: &[f32], out: &mut PackedBiLstm) {
+        out.input = Right::small(self.input.of(all), self.input.n_columns);
+        out.recurrent = self.recurrent.map(|array| Right::small(array.of(all), array.n_columns));
     }
 
     /// The way back from the gradients of what came out, which change on the way, to those of the parameters and of the
@@ -205,7 +211,7 @@ impl PackedBiLstm {
         [&mut *c, &mut *tanh_c, &mut *h].into_iter().for_each(|values| values.resize(n_rows * 2 * n, 0.0));
         c_before.resize(n, 0.0);
         gates.chunks_exact_mut(8 * n).for_each(|row| row.copy_from_slice(&self.bias));
-        multiply(Left { values: x, n_rows, stride: n_in }, &self.input, gates, 8 * n, Sum::Added);
+        self.input.multiply(Left { values: x, n_rows, stride: n_in }, gates, 8 * n, Sum::Added);
         for direction in 0..2 {
             let (of_gates, of_units) = (direction * 4 * n, direction * n);
             for (position, before) in batch.walk(direction) {
@@ -215,7 +221,7 @@ impl PackedBiLstm {
                     let at = batch.starts[before] * 2 * n + of_units;
                     let states = Left { values: &h[at..], n_rows: n_before, stride: 2 * n };
                     let sums = &mut gates[start * 8 * n + of_gates..];
-                    multiply(states, &self.recurrent[direction], sums, 8 * n, Sum::Added);
+                    self.recurrent[direction].multiply(states, sums, 8 * n, Sum::Added);
                 }
                 for rank in 0..batch.size(position) {
                     let row = start + rank;

@@ -19,6 +19,7 @@ mod model;
 mod network;
 pub(in crate::score) mod optimiser;
 mod places;
+mod small;
 pub(in crate::score) mod words;
 
 pub use self::encoder::Encoder;
@@ -75,14 +76,14 @@ impl ScorerKind for NeuralKind {
             (encoder, extra) = (Some(Arc::new(input)), arrays);
         }
         let width = encoder.as_ref().map(|encoder| encoder.header.width());
-        let mut network = Network::new(&settings, reader, width, tag_sets, places, shared.n_actions);
+        let mut network = Network::new(&settings, reader, width, tag_sets, places, shared.kind_ends);
         network.encoder = encoder;
         let learner = NetworkLearner::new(network, extra, learner::settings(&settings), config.seed);
         Ok(AnyLearner::Batch(Box::new(learner)))
     }
 
     fn load(&self, stored: StoredScorer, shared: Shared) -> Result<Arc<dyn ScorerModel>> {
-        Ok(Arc::new(NeuralModel::load(stored, shared.n_actions)?))
+        Ok(Arc::new(NeuralModel::load(stored, shared.kind_ends)?))
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) type NeuralModel = NetworkModel<Network>;
 
 impl NeuralModel {
     /// The model that a file keeps.
-    pub(super) fn load(stored: StoredScorer, n_actions: usize) -> Result<Self> {
+    pub(super) fn load(stored: StoredScorer, kind_ends: Vec<usize>) -> Result<Self> {
         let (Header { settings, lexicon, alphabet, tag_sets, encoder }, words) = stored.open()?;
         settings.check().map_err(|error| bad_model(error.message))?;
         if tag_sets.iter().any(|set| set.tags.is_empty()) {
@@ -49,7 +49,7 @@ impl NeuralModel {
         let reader = Reader { lexicon, alphabet, vectors, n_rows, affixes, tags };
         encoder.iter().try_for_each(EncoderHeader::check).map_err(bad_model)?;
         let encoder_width = encoder.as_ref().map(EncoderHeader::width);
-        let mut network = Network::new(&settings, reader, encoder_width, tag_sets, places, n_actions);
+        let mut network = Network::new(&settings, reader, encoder_width, tag_sets, places, kind_ends);
         let extra = encoder.as_ref().map_or(Vec::new(), EncoderHeader::outline);
         let (numbers, vectors, extra) =
             file::read(words.words(), &network.arrays, &extra).map_err(bad_model)?;
@@ -202,7 +202,7 @@ impl Scorer for NeuralScorer {
                 weights.look(query.forest, view, first, |word| word, states);
             }
         }
-        rows.reset(states.len(), weights.network.n_actions);
+        rows.reset(states.len(), weights.network.n_actions());
         let (values, stride) = rows.values_mut();
         weights.scores(states, 0, values, stride);
     }

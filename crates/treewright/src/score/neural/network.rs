@@ -11,7 +11,7 @@ use super::characters::{CharacterMemory, Characters};
 use super::encoder::{EncoderInput, InputMemory, fill};
 use super::kernel::{Left, Sum, add, softmax};
 use super::layers::{
-    Array, Arrays, Dropout, Linear, PackedLinear, Scratch, leaky_relu, leaky_relu_back, uniform,
+    Array, Arrays, Dropout, Linear, PackedLinear, Scratch, leaky_relu, leaky_relu_back, sum_rows, uniform,
 };
 use super::lstm::{Batch, BiLstm, LstmMemory, PackedBiLstm};
 use super::places::{N_LABELS, Places, Seen};
@@ -33,7 +33,8 @@ pub(super) struct Network {
     pub(super) reader: Reader,
     pub(super) tag_sets: Vec<TagSet>,
     pub(super) places: Places,
-    pub(super) n_actions: usize,
+    /// Where the actions of each kind end.
+    kind_ends: Vec<usize>,
     pub(super) arrays: Arrays,
     /// The embeddings come first; of these a minibatch touches few.
     pub(super) n_embedded: usize,
@@ -50,6 +51,8 @@ pub(super) struct Network {
     absent: Array,
     labels: Array,
     output: Linear,
+    /// The scores of kinds of action, from hidden units of their own.
+    kinds: Option<Linear>,
     taggers: Vec<Linear>,
 }
 
@@ -133,10 +136,10 @@ impl Network {
         encoder_width: Option<usize>,
         tag_sets: Vec<TagSet>,
         places: Places,
-        n_actions: usize,
+        kind_ends: Vec<usize>,
     ) -> Self {
         let mut arrays = Arrays::default();
-        let (n_tables, hidden) = (reader.n_tables(), config.hidden);
+        let (n_tables, hidden) = (reader.n_tables(), config.hidden + config.kind_hidden);
         let words = arrays.add_table("words", reader.lexicon.n_rows(), config.word_size);
         let affixes = arrays.add_table("affixes", n_tables * config.affix_rows, config.affix_size);
         let n_embedded = arrays.n_numbers;
@@ -160,7 +163,10 @@ impl Network {
         let first = Linear::new(&mut arrays, "first", n_out, places.len() * hidden);
         let absent = arrays.add_table("absent", 2 * places.len(), hidden);
         let labels = arrays.add_table("labels", N_LABELS * places.len(), hidden);
-        let output = Linear::new(&mut arrays, "output", hidden, n_actions);
+        let n_actions = kind_ends.last().copied().unwrap_or_default();
+        let output = Linear::new(&mut arrays, "output", config.hidden, n_actions);
+        let kinds = (config.kind_hidden > 0)
+            .then(|| Linear::new(&mut arrays, "kinds", config.kind_hidden, kind_ends.len()));
         let taggers = tag_sets
             .iter()
             .enumerate()
@@ -171,7 +177,7 @@ impl Network {
             reader,
             tag_sets,
             places,
-            n_actions,
+            kind_ends,
             n_embedded,
             words,
             affixes,
@@ -184,9 +190,76 @@ impl Network {
             absent,
             labels,
             output,
+            kinds,
             taggers,
             arrays,
         }
+    }
+
+    pub(super) fn n_actions(&self) -> usize {
+        self.output.weights.n_columns
+    }
+
+    /// Hidden units of a state.
+    fn n_hidden(&self) -> usize {
+        self.config.hidden + self.config.kind_hidden
+    }
+
+    /// The kind of each action.
+    fn kinds(&self) -> impl Iterator<Item = usize> {
+        let starts = std::iter::once(&0).chain(&self.kind_ends);
+        let sizes = self.kind_ends.iter().zip(starts).map(|(end, start)| end - start);
+        sizes.enumerate().flat_map(|(kind, size)| std::iter::repeat_n(kind, size))
+    }
+
+    /// Packs the last layer. The scores of kinds are added to those of their actions by rows below the weights of actions.
+    fn pack_output(&self, all: &[f32], learns: bool, out: &mut PackedLinear) {
+        let Some(of_kinds) = self.kinds else { return out.set(self.output, all, learns) };
+        let mut weights = self.output.weights.of(all).to_vec();
+        for row in 0..of_kinds.weights.n_rows {
+            let row = of_kinds.weights.row(all, row);
+            weights.extend(self.kinds().map(|kind| row[kind]));
+        }
+        let of_kinds = of_kinds.bias.of(all);
+        let bias =
+            self.output.bias.of(all).iter().zip(self.kinds()).map(|(bias, kind)| bias + of_kinds[kind]);
+        out.set_to(&weights, bias, (self.n_hidden(), self.n_actions()), learns);
+    }
+
+    /// The way back of the last layer to its weights.
+    fn back_to_output(&self, states: &States, gradients: &mut [f32], scratch: &mut Scratch) {
+        let (hidden, of_scores, n_hidden) = (&states.hidden[..], &states.gradients[..], self.n_hidden());
+        let (n_actions, of_actions) = (self.n_actions(), Left::dense(hidden, n_hidden));
+        let Some(of_kinds) = self.kinds else {
+            return self.output.back_to_weights(hidden, of_scores, gradients, scratch);
+        };
+        let dense = Left::dense(of_scores, n_actions);
+        let weights = self.output.weights;
+        scratch.outer_product(
+            of_actions,
+            weights.n_rows,
+            dense,
+            n_actions,
+            weights.of_mut(gradients),
+            n_actions,
+        );
+        sum_rows(of_scores, self.output.bias.of_mut(gradients));
+        let n_kinds = self.kind_ends.len();
+        let mut sums = vec![0.0; states.n_states * n_kinds];
+        for (sums, row) in sums.chunks_exact_mut(n_kinds).zip(of_scores.chunks_exact(n_actions)) {
+            row.iter().zip(self.kinds()).for_each(|(gradient, kind)| sums[kind] += gradient);
+        }
+        let of_hidden = Left { values: &hidden[weights.n_rows.min(hidden.len())..], ..of_actions };
+        let weights = of_kinds.weights;
+        scratch.outer_product(
+            of_hidden,
+            weights.n_rows,
+            Left::dense(&sums, n_kinds),
+            n_kinds,
+            weights.of_mut(gradients),
+            n_kinds,
+        );
+        sum_rows(&sums, of_kinds.bias.of_mut(gradients));
     }
 
     /// Adds the gradients of embeddings, as the way back left them, to their rows.
@@ -227,8 +300,9 @@ impl AnyNetwork for Network {
         self.lstms.iter().for_each(|layer| layer.start(all, rng));
         // The places are added up, so what matters is the number of them all.
         let n_in = self.first.weights.n_rows * self.places.len();
-        let limit = (6.0 / (n_in + self.config.hidden) as f64).sqrt();
+        let limit = (6.0 / (n_in + self.n_hidden()) as f64).sqrt();
         uniform(self.first.weights.of_mut(all), limit, rng);
+        self.kinds.iter().for_each(|layer| layer.start(all, rng));
     }
 
     fn pack(&self, all: &[f32], learns: bool, out: &mut PackedNetwork) {
@@ -240,9 +314,16 @@ impl AnyNetwork for Network {
         out.lstms.resize_with(self.lstms.len(), PackedBiLstm::default);
         self.lstms.iter().zip(&mut out.lstms).for_each(|(layer, out)| layer.pack(all, learns, out));
         out.first.set(self.first, all, learns);
-        out.output.set(self.output, all, learns);
+        self.pack_output(all, learns, &mut out.output);
         out.taggers.resize_with(self.taggers.len(), PackedLinear::default);
         self.taggers.iter().zip(&mut out.taggers).for_each(|(layer, out)| out.set(*layer, all, learns));
+    }
+
+    /// Those of the layers that take most of the time.
+    fn shrink(&self, all: &[f32], out: &mut PackedNetwork) {
+        self.encoded.iter().for_each(|layer| out.encoded.shrink(*layer, all));
+        self.lstms.iter().zip(&mut out.lstms).for_each(|(layer, out)| layer.shrink(all, out));
+        out.first.shrink(self.first, all);
     }
 }
 
@@ -254,7 +335,7 @@ impl Weights<'_> {
 
     /// Numbers that a word adds to the hidden units for all places.
     pub(super) fn first_size(&self) -> usize {
-        self.network.places.len() * self.network.config.hidden
+        self.network.places.len() * self.network.n_hidden()
     }
 
     /// Finds the rows of the words of sentences in the tables, and where the words stand in the batch.
@@ -438,8 +519,8 @@ impl Weights<'_> {
         row: impl Fn(usize) -> usize,
         states: &mut States,
     ) {
-        let Network { config, absent, labels, places, .. } = self.network;
-        let size = config.hidden;
+        let Network { absent, labels, places, .. } = self.network;
+        let size = self.network.n_hidden();
         let start = states.n_states * size;
         states.hidden.resize(start + size, 0.0);
         let hidden = &mut states.hidden[start..];
@@ -470,7 +551,7 @@ impl Weights<'_> {
 
     /// The scores of the configurations from `start` on, to rows that begin every `stride` numbers.
     pub(super) fn scores(&self, states: &States, start: usize, out: &mut [f32], stride: usize) {
-        let size = self.network.config.hidden;
+        let size = self.network.n_hidden();
         let hidden = &states.hidden[start * size..states.n_states * size];
         self.packed.output.apply(Left::dense(hidden, size), out, stride);
     }
@@ -484,12 +565,13 @@ impl Weights<'_> {
         memory: &mut BackMemory,
         gradients: &mut [f32],
     ) -> f64 {
-        let Network { config, characters, input, lstms, first, output, .. } = self.network;
-        let (n_rows, n_out, size) = (encoding.batch.n_rows(), 2 * config.units, config.hidden);
+        let Network { config, characters, input, lstms, first, .. } = self.network;
+        let (n_rows, n_out, size) = (encoding.batch.n_rows(), 2 * config.units, self.network.n_hidden());
         let BackMemory { d_hidden, d_first, d_output, d_below, d_tags, d_encoded, dx, scratch } = memory;
         let d_hidden = resize(d_hidden, states.n_states * size);
-        let to_hidden = Some((&mut *d_hidden, Sum::Fresh));
-        output.back(&self.packed.output, &states.hidden, &states.gradients, gradients, to_hidden, scratch);
+        self.network.back_to_output(states, gradients, scratch);
+        let of_scores = Left::dense(&states.gradients, self.network.n_actions());
+        self.packed.output.back_to_input(of_scores, d_hidden, size, Sum::Fresh);
         d_hidden.iter_mut().zip(&states.masks).for_each(|(gradient, mask)| *gradient *= mask);
         let pairs = d_hidden.iter_mut().zip(&states.hidden);
         pairs.filter(|(_, hidden)| **hidden <= 0.0).for_each(|(gradient, _)| *gradient = 0.0);
@@ -535,8 +617,8 @@ impl Weights<'_> {
 
     /// From hidden units to what they are sums of.
     fn spread(&self, states: &States, d_hidden: &[f32], d_first: &mut [f32], gradients: &mut [f32]) {
-        let Network { config, absent, labels, places, .. } = self.network;
-        let (size, n_places) = (config.hidden, places.len());
+        let Network { absent, labels, places, .. } = self.network;
+        let (size, n_places) = (self.network.n_hidden(), places.len());
         d_first.fill(0.0);
         absent.of_mut(gradients).fill(0.0);
         labels.of_mut(gradients).fill(0.0);

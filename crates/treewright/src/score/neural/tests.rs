@@ -67,14 +67,14 @@ fn encoder() -> (Arc<EncoderInput>, Vec<Extra>) {
 }
 
 /// The network with a tiny encoder.
-fn encoded_network(settings: &NeuralConfig, sentences: &[&Sentence], n_actions: usize) -> Network {
-    let Network { config, reader, tag_sets, places, .. } = network(settings, sentences, n_actions);
-    let mut network = Network::new(&config, reader, Some(16), tag_sets, places, n_actions);
+fn encoded_network(settings: &NeuralConfig, sentences: &[&Sentence], kind_ends: &[usize]) -> Network {
+    let Network { config, reader, tag_sets, places, .. } = network(settings, sentences, kind_ends);
+    let mut network = Network::new(&config, reader, Some(16), tag_sets, places, kind_ends.to_vec());
     network.encoder = Some(encoder().0);
     network
 }
 
-fn network(settings: &NeuralConfig, sentences: &[&Sentence], n_actions: usize) -> Network {
+fn network(settings: &NeuralConfig, sentences: &[&Sentence], kind_ends: &[usize]) -> Network {
     let reader = Reader {
         lexicon: Lexicon::of(sentences),
         alphabet: (settings.char_size > 0).then(|| Alphabet::of(sentences)),
@@ -86,7 +86,7 @@ fn network(settings: &NeuralConfig, sentences: &[&Sentence], n_actions: usize) -
     let tag_sets = TagColumn::ALL.iter().map(|column| TagSet::of(*column, sentences));
     let tag_sets = tag_sets.filter(|set| set.tags.len() > 1).collect();
     let places = Places::parse(default_places(TreeKind::Dependencies, false)).expect("places");
-    Network::new(settings, reader, None, tag_sets, places, n_actions)
+    Network::new(settings, reader, None, tag_sets, places, kind_ends.to_vec())
 }
 
 fn array(network: &Network, name: &str) -> Array {
@@ -109,11 +109,13 @@ fn gradients_of_the_whole_network_are_those_of_finite_differences() {
         input_size: 4,
         units: 2,
         hidden: 4,
+        kind_hidden: 2,
         dropout: 0.0,
         ..small()
     };
-    let (n_actions, mut walk) = SystemTag::ArcHybrid.visit(Walks);
-    let network = encoded_network(&settings, &sentences, n_actions);
+    let (kind_ends, mut walk) = SystemTag::ArcHybrid.visit(Walks);
+    let network = encoded_network(&settings, &sentences, &kind_ends);
+    let n_actions = network.n_actions();
     let mut all = network.start(&mut Rng::new(3));
     // Far from where ReLU bends, with values on both sides: each unit is above 0 in every state, or below.
     for name in ["input.bias", "encoded.bias", "first.bias", "absent"] {
@@ -175,7 +177,7 @@ fn gradients_of_the_whole_network_are_those_of_finite_differences() {
     assert!(used.iter().any(|i| labels.start <= *i && *i < labels.start + labels.len()), "a label is seen");
     let at: Vec<f32> = used.iter().map(|&i| all[i]).collect();
     let expected: Vec<f32> = used.iter().map(|&i| gradients[i]).collect();
-    check(&at, &expected, 1e-3, |moved| {
+    check(&at, &expected, 2e-3, |moved| {
         let mut all = all.clone();
         used.iter().zip(moved).for_each(|(&i, &value)| all[i] = value);
         run(&all, None)
@@ -204,8 +206,8 @@ impl Fixture for Neural {
         (config.neural.batch_words, config.neural.learning_rate) = (batch_words, learning_rate);
     }
 
-    fn untrained(sentences: &[&Sentence], _system: SystemTag, n_actions: usize) -> Arc<dyn ScorerModel> {
-        let network = network(&small(), sentences, n_actions);
+    fn untrained(sentences: &[&Sentence], _system: SystemTag, kind_ends: &[usize]) -> Arc<dyn ScorerModel> {
+        let network = network(&small(), sentences, kind_ends);
         let all = network.start(&mut Rng::new(8));
         Arc::new(NeuralModel::new(Arc::new(network), &all, &[]))
     }
@@ -257,18 +259,18 @@ fn tags_are_found_where_they_are_wanted() {
 }
 
 /// A model from what a file keeps of it.
-fn read(header: serde_json::Value, words: &[u32], n_actions: usize) -> Result<NeuralModel> {
-    NeuralModel::load(StoredScorer { header, words: Arc::new(words.to_vec()) }, n_actions)
+fn read(header: serde_json::Value, words: &[u32], kind_ends: &[usize]) -> Result<NeuralModel> {
+    NeuralModel::load(StoredScorer { header, words: Arc::new(words.to_vec()) }, kind_ends.to_vec())
 }
 
 #[test]
 fn a_network_that_does_not_fit_its_file_is_refused() {
     let sentence = Sentence::from_tagged([("a", "T"), ("b", "U")]);
-    let network = network(&small(), &[&sentence], 5);
+    let network = network(&small(), &[&sentence], &[1, 3, 5]);
     let all = network.start(&mut Rng::new(8));
     let model = NeuralModel::new(Arc::new(network), &all, &[]);
     let load = |header: &serde_json::Value, words: &[u32], n_actions| {
-        read(header.clone(), words, n_actions).map(|model| model.words().to_vec())
+        read(header.clone(), words, &[1, 3, n_actions]).map(|model| model.words().to_vec())
     };
     let mut header = model.header();
     header["settings"]["places"] = default_places(TreeKind::Dependencies, false).into();
@@ -300,7 +302,7 @@ fn a_network_that_does_not_fit_its_file_is_refused() {
 #[test]
 fn numbers_of_eight_bits_are_close_to_those_of_32() {
     let sentence = Sentence::from_tagged([("a", "T"), ("b", "U"), ("a", "T")]);
-    let network = Arc::new(network(&NeuralConfig::default(), &[&sentence], 50));
+    let network = Arc::new(network(&NeuralConfig::default(), &[&sentence], &[50]));
     let mut all = network.start(&mut Rng::new(8));
     // A row and a column of zeros, and one that is much larger than the others.
     array(&network, "words").row_mut(&mut all, 1).fill(0.0);
@@ -314,7 +316,7 @@ fn numbers_of_eight_bits_are_close_to_those_of_32() {
     assert!(small.quantized().is_none(), "once is enough");
     let mut header = small.header();
     header["settings"]["places"] = default_places(TreeKind::Dependencies, false).into();
-    let read = read(header, small.words(), 50).expect("what was written");
+    let read = read(header, small.words(), &[50]).expect("what was written");
     assert_eq!(read.words(), small.words());
     let numbers = read.numbers();
     for Named { name, array, is_table } in &network.arrays.named {
@@ -326,13 +328,13 @@ fn numbers_of_eight_bits_are_close_to_those_of_32() {
             let largest = |mut places: Box<dyn Iterator<Item = usize>>| {
                 places.by_ref().map(|i| wanted[i].abs()).fold(0.0, f32::max)
             };
-            let largest = match array.n_rows {
+            let half_step = match array.n_rows {
                 1 => 0.0,
-                _ if *is_table => largest(Box::new(of_row)),
-                _ if i % 97 == 0 => largest(Box::new(of_column)),
+                _ if *is_table => largest(Box::new(of_row)) / 254.0,
+                _ if i % 97 == 0 => largest(Box::new(of_column)) / 126.0,
                 _ => continue,
             };
-            assert!((found - value).abs() <= largest / 254.0 * 1.001, "{name}: {found} for {value}");
+            assert!((found - value).abs() <= half_step * 1.001, "{name}: {found} for {value}");
         }
     }
 }
@@ -345,11 +347,11 @@ fn models_keep_their_encoder() {
     let sentences: Vec<&Sentence> = sentences.iter().collect();
     let places = default_places(TreeKind::Dependencies, false).to_owned();
     let settings = NeuralConfig { places, ..small() };
-    let network = encoded_network(&settings, &sentences, 5);
+    let network = encoded_network(&settings, &sentences, &[5]);
     let all = network.start(&mut Rng::new(8));
     let (_, arrays) = encoder();
     let model = NeuralModel::new(Arc::new(network), &all, &arrays);
-    let load = |model: &dyn ScorerModel, words: &[u32]| read(model.header(), words, 5);
+    let load = |model: &dyn ScorerModel, words: &[u32]| read(model.header(), words, &[5]);
     let scores = |model: &dyn ScorerModel| {
         let mut scorer = model.scorer();
         let mut slots = Vec::new();
@@ -376,5 +378,5 @@ fn models_keep_their_encoder() {
     assert!(load(&model, small.words()).is_err(), "other arrays");
     let mut header = model.header();
     header["encoder"]["outputs"] = serde_json::json!([1, 4]);
-    assert!(read(header, model.words(), 5).is_err());
+    assert!(read(header, model.words(), &[5]).is_err());
 }

@@ -46,7 +46,8 @@ impl ScorerKind for PerceptronKind {
     }
 
     fn learner(&self, config: &TrainConfig, shared: Shared, _sentences: &[&Sentence]) -> Result<AnyLearner> {
-        let perceptron = Perceptron::new(shared.vocabulary, config.templates()?, shared.n_actions);
+        let n_actions = shared.n_actions();
+        let perceptron = Perceptron::new(shared.vocabulary, config.templates()?, n_actions);
         Ok(AnyLearner::Online(Box::new(perceptron.with_min_weight(config.min_weight))))
     }
 
@@ -55,7 +56,7 @@ impl ScorerKind for PerceptronKind {
         let templates = TemplateSet::parse(&templates).map_err(|error| bad_model(error.message))?;
         let weights = FrozenWeights::from_words(
             words,
-            shared.n_actions,
+            shared.n_actions(),
             Shape { n_buckets, n_features, fingerprint_bits },
         )?;
         Ok(Arc::new(FrozenModel { vocabulary: shared.vocabulary, templates: Arc::new(templates), weights }))

@@ -38,13 +38,13 @@ impl ScorerKind for StackLstmKind {
     fn learner(&self, config: &TrainConfig, shared: Shared, sentences: &[&Sentence]) -> Result<AnyLearner> {
         let reader = Reader::new(Lexicon::of(sentences), Vectors::of(&config.vectors));
         let trees = Trees::of(&config.system.info());
-        let network = Network::new(&config.stack_lstm, reader, trees, shared.n_actions);
+        let network = Network::new(&config.stack_lstm, reader, trees, shared.n_actions());
         let settings = learner::settings(&config.stack_lstm, config.epochs);
         Ok(AnyLearner::Batch(Box::new(NetworkLearner::new(network, Vec::new(), settings, config.seed))))
     }
 
     fn load(&self, stored: StoredScorer, shared: Shared) -> Result<Arc<dyn ScorerModel>> {
-        Ok(Arc::new(StackLstmModel::load(stored, shared.n_actions)?))
+        Ok(Arc::new(StackLstmModel::load(stored, shared.n_actions())?))
     }
 }
 

@@ -109,7 +109,8 @@ fn check_gradients(system: SystemTag, composition: Composition, dropout: f64) {
         singleton_dropout: 0.0,
         ..small()
     };
-    let (n_actions, mut walk) = system.visit(Walks);
+    let (kind_ends, mut walk) = system.visit(Walks);
+    let n_actions = kind_ends[kind_ends.len() - 1];
     let walks: Vec<Walk> = sentences.iter().map(|sentence| walk(sentence)).collect();
     let network = network(&settings, &sentences, system, n_actions);
     let mut all = network.start(&mut Rng::new(3));
@@ -227,8 +228,8 @@ impl Fixture for StackLstm {
         (config.stack_lstm.batch_words, config.stack_lstm.learning_rate) = (batch_words, learning_rate);
     }
 
-    fn untrained(sentences: &[&Sentence], system: SystemTag, n_actions: usize) -> Arc<dyn ScorerModel> {
-        let network = network(&small(), sentences, system, n_actions);
+    fn untrained(sentences: &[&Sentence], system: SystemTag, kind_ends: &[usize]) -> Arc<dyn ScorerModel> {
+        let network = network(&small(), sentences, system, kind_ends[kind_ends.len() - 1]);
         let all = network.start(&mut Rng::new(8));
         Arc::new(StackLstmModel::new(Arc::new(network), &all, &[]))
     }

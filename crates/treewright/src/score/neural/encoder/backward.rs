@@ -93,18 +93,17 @@ impl PackedLayer {
         let n_rows = x.len() / width;
         let BackMemory { d_out, d_in, d_inner, d_context, d_attention, d_looks, dense, packed, scratch } =
             back;
-        let float = "a layer that learns has weights of 32 bits";
         norm_back(arrays.norm_2, &self.norm_2, &memory.norm_2, d_out, gradients);
         let d_inner = resize(d_inner, n_rows * n_inner);
-        let down = self.down.float().expect(float);
+        let down = &self.down;
         arrays.down.back(down, &memory.inner, d_out, gradients, Some((d_inner, Sum::Fresh)), scratch);
         gelu_back(&memory.up, d_inner);
         // What went around this half is already there.
-        let up = self.up.float().expect(float);
+        let up = &self.up;
         arrays.up.back(up, &memory.middle, d_inner, gradients, Some((d_out, Sum::Added)), scratch);
         norm_back(arrays.norm_1, &self.norm_1, &memory.norm_1, d_out, gradients);
         let d_context = resize(d_context, n_rows * width);
-        let mixed = self.mixed.float().expect(float);
+        let mixed = &self.mixed;
         arrays.mixed.back(mixed, &memory.context, d_out, gradients, Some((d_context, Sum::Fresh)), scratch);
         let d_attention = resize(d_attention, n_rows * 3 * width);
         let mut looks = &memory.looks[..];
@@ -146,7 +145,7 @@ impl PackedLayer {
         }
         let d_in = resize(d_in, n_rows * width);
         d_in.copy_from_slice(d_out);
-        let attention = self.attention.float().expect(float);
+        let attention = &self.attention;
         arrays.attention.back(attention, x, d_attention, gradients, Some((d_in, Sum::Added)), scratch);
     }
 }

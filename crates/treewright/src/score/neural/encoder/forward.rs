@@ -4,12 +4,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::kernel::{gelu, layer_norm, scale};
-use super::small::{SmallLinear, SmallRows};
 use super::stored;
 use super::tokenizer::Tokenizer;
 use super::{Layer, Layout, Norm, Sizes};
 use crate::score::neural::kernel::{Left, Packed, Sum, add, multiply, softmax};
-use crate::score::neural::layers::{Linear, PackedLinear};
+use crate::score::neural::layers::PackedLinear;
 use crate::sentence::Sentence;
 
 /// Pieces that go through all layers together, so that they stay in the cache. A longer window is not cut.
@@ -34,46 +33,6 @@ enum Table {
     Small(Vec<i8>, Vec<f32>),
 }
 
-/// A linear layer.
-#[derive(Clone, Debug)]
-pub(super) enum Product {
-    Float(PackedLinear),
-    Small(SmallLinear),
-}
-
-impl Default for Product {
-    fn default() -> Self {
-        Product::Float(PackedLinear::default())
-    }
-}
-
-impl Product {
-    fn apply(&self, x: &[f32], n_in: usize, rows: &mut SmallRows, out: &mut [f32], n_out: usize) {
-        match self {
-            Product::Float(layer) => layer.apply(Left::dense(x, n_in), out, n_out),
-            Product::Small(layer) => layer.apply(x, rows, out),
-        }
-    }
-
-    fn set(&mut self, layer: Linear, all: &[f32], learns: bool) {
-        let mut packed = match std::mem::take(self) {
-            Product::Float(packed) => packed,
-            Product::Small(_) => PackedLinear::default(),
-        };
-        packed.set(layer, all, learns);
-        *self = Product::Float(packed);
-    }
-
-    /// The layer in 32 bits, which alone can be learnt.
-    #[cfg(test)]
-    pub(super) fn float(&self) -> Option<&PackedLinear> {
-        match self {
-            Product::Float(layer) => Some(layer),
-            Product::Small(_) => None,
-        }
-    }
-}
-
 #[derive(Clone, Debug, Default)]
 pub(super) struct PackedNorm {
     pub(super) scale: Vec<f32>,
@@ -82,11 +41,11 @@ pub(super) struct PackedNorm {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct PackedLayer {
-    pub(super) attention: Product,
-    pub(super) mixed: Product,
+    pub(super) attention: PackedLinear,
+    pub(super) mixed: PackedLinear,
     pub(super) norm_1: PackedNorm,
-    pub(super) up: Product,
-    pub(super) down: Product,
+    pub(super) up: PackedLinear,
+    pub(super) down: PackedLinear,
     pub(super) norm_2: PackedNorm,
 }
 
@@ -142,7 +101,6 @@ struct Scratch {
     keys: Vec<f32>,
     packed_keys: Packed,
     packed_values: Packed,
-    rows: SmallRows,
 }
 
 /// Gives a vector a length; what was in it does not matter.
@@ -253,9 +211,9 @@ impl<'a> Cursor<'a> {
         stored::floats(self.bytes()).collect()
     }
 
-    fn linear(&mut self) -> Product {
+    fn linear(&mut self) -> PackedLinear {
         let (weights, scales) = (self.small(), self.floats());
-        Product::Small(SmallLinear::new(weights, &scales, &self.floats()))
+        PackedLinear::small(weights, &scales, self.floats())
     }
 
     fn norm(&mut self) -> PackedNorm {
@@ -438,7 +396,7 @@ impl PackedLayer {
         let Sizes { width, inner: n_inner, epsilon, .. } = *sizes;
         let n_rows = x.len() / width;
         let LayerMemory { attention, looks, context, norm_1, middle, up, inner, norm_2, out } = memory;
-        self.attention.apply(x, width, &mut scratch.rows, resize(attention, n_rows * 3 * width), 3 * width);
+        self.attention.apply(Left::dense(x, width), resize(attention, n_rows * 3 * width), 3 * width);
         let first = windows.first().map_or(0, |window| window.start);
         let context = resize(context, n_rows * width);
         let squares = windows.iter().map(|window| window.len() * window.len()).sum::<usize>();
@@ -456,12 +414,12 @@ impl PackedLayer {
                 scratch,
             );
         }
-        self.mixed.apply(context, width, &mut scratch.rows, resize(middle, n_rows * width), width);
+        self.mixed.apply(Left::dense(context, width), resize(middle, n_rows * width), width);
         add(x, middle);
         self.norm_1.apply(middle, epsilon, norm_1);
-        self.up.apply(middle, width, &mut scratch.rows, resize(up, n_rows * n_inner), n_inner);
+        self.up.apply(Left::dense(middle, width), resize(up, n_rows * n_inner), n_inner);
         gelu(up, resize(inner, n_rows * n_inner));
-        self.down.apply(inner, n_inner, &mut scratch.rows, resize(out, n_rows * width), width);
+        self.down.apply(Left::dense(inner, n_inner), resize(out, n_rows * width), width);
         add(middle, out);
         self.norm_2.apply(out, epsilon, norm_2);
     }

@@ -10,7 +10,6 @@ mod forward;
 mod input;
 mod kernel;
 mod load;
-mod small;
 mod stored;
 mod tokenizer;
 

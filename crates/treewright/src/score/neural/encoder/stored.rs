@@ -5,8 +5,9 @@
 
 use super::kernel::{narrow, widen};
 use super::{Encoder, Layout};
-use crate::score::neural::file::Extra;
+use crate::score::neural::file::{Extra, n_scales, quantised};
 use crate::score::neural::layers::Named;
+use crate::score::neural::small::MAX_WEIGHT;
 
 /// How many bits a weight has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,11 +15,6 @@ pub(super) enum Bits {
     Sixteen,
     Eight,
 }
-
-/// The largest of the numbers that stand for weights in 8 bits; as many are below 0.
-const MAX_WEIGHT: f32 = 63.0;
-/// The same for tables.
-const MAX_OF_TABLE: f32 = 127.0;
 
 /// The names, types and shapes of the arrays of an encoder in a file, in order, without their bytes.
 pub(super) fn outline(layout: &Layout, bits: Bits) -> Vec<Extra> {
@@ -41,15 +37,6 @@ pub(super) fn outline(layout: &Layout, bits: Bits) -> Vec<Extra> {
     outline
 }
 
-fn n_scales(Named { array, is_table, .. }: &Named) -> usize {
-    if *is_table { array.n_rows } else { array.n_columns }
-}
-
-/// Which scale belongs to a number of an array.
-fn scale_of(Named { array, is_table, .. }: &Named, number: usize) -> usize {
-    if *is_table { number / array.n_columns } else { number % array.n_columns }
-}
-
 impl Encoder {
     /// Its arrays for a file.
     pub(super) fn stored(&self, bits: Bits) -> Vec<Extra> {
@@ -66,7 +53,7 @@ impl Encoder {
                     put(bytemuck::cast_slice(&halves));
                 }
                 Bits::Eight => {
-                    let (small, scales) = quantise(named, numbers);
+                    let (small, scales) = quantised(named, numbers);
                     put(bytemuck::cast_slice(&small));
                     put(bytemuck::cast_slice(&scales));
                 }
@@ -74,21 +61,6 @@ impl Encoder {
         }
         stored
     }
-}
-
-/// The numbers of an array in 8 bits, and their scales.
-fn quantise(named: &Named, numbers: &[f32]) -> (Vec<i8>, Vec<f32>) {
-    let max = if named.is_table { MAX_OF_TABLE } else { MAX_WEIGHT };
-    let mut scales = vec![0f32; n_scales(named)];
-    for (i, number) in numbers.iter().enumerate() {
-        let scale = &mut scales[scale_of(named, i)];
-        *scale = scale.max(number.abs() / max);
-    }
-    let small = |(i, number): (usize, &f32)| {
-        let scale = scales[scale_of(named, i)];
-        if scale > 0.0 { (number / scale).round().clamp(-max, max) as i8 } else { 0 }
-    };
-    (numbers.iter().enumerate().map(small).collect(), scales)
 }
 
 pub(super) fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {

@@ -1,11 +1,16 @@
-//! Linear layers in 8 bits: weights from -63 to 63 with a scale for each column, and rows of activations from 0 to 255 with
+//! Products in 8 bits: weights from -63 to 63 with a scale for each column, and rows of activations from 0 to 255 with
 //! a scale and a lowest value for each row.
 //!
 //! A pair of products is at most 2 * 255 * 63 = 32,130, so the 16-bit sums of AVX2 never saturate, and all sums are the same
 //! with AVX2, with the dot products of AVX-512 (VNNI), and without either.
 #![allow(unsafe_code)]
 
-use crate::score::neural::kernel::{Cpu, Rows, block, compiled_twice, cpu};
+use std::cell::RefCell;
+
+use super::kernel::{Cpu, Left, Rows, Sum, block, compiled_twice, cpu};
+
+/// The largest weight; as many are below 0.
+pub(super) const MAX_WEIGHT: f32 = 63.0;
 
 /// The columns that lie together.
 const PANEL: usize = 16;
@@ -23,9 +28,9 @@ const CACHED: usize = 1 << 17;
 #[repr(C, align(64))]
 struct Line([i8; GROUP * PANEL]);
 
-/// A linear layer whose weights have 8 bits, packed for products.
+/// Weights of 8 bits, packed for products.
 #[derive(Clone, Debug, Default)]
-pub(super) struct SmallLinear {
+pub(super) struct SmallWeights {
     /// Panels of 16 columns, each from its first row to its last.
     lines: Vec<Line>,
     n_in: usize,
@@ -33,21 +38,20 @@ pub(super) struct SmallLinear {
     scales: Vec<f32>,
     /// The sum of each column.
     sums: Vec<f32>,
-    bias: Vec<f32>,
 }
 
 /// Rows of activations in 8 bits.
 #[derive(Clone, Debug, Default)]
-pub(super) struct SmallRows {
+struct SmallRows {
     values: Vec<u8>,
     /// The lowest value of each row, and how much one more of 255 is worth.
     ranges: Vec<[f32; 2]>,
 }
 
-impl SmallLinear {
-    /// Packs weights that lie row by row.
-    pub(super) fn new(weights: &[i8], scales: &[f32], bias: &[f32]) -> Self {
-        let n_out = bias.len();
+impl SmallWeights {
+    /// Packs weights that lie row by row; every column has a scale.
+    pub(super) fn new(weights: &[i8], scales: &[f32]) -> Self {
+        let n_out = scales.len();
         let n_in = weights.len() / n_out.max(1);
         let n_groups = n_in.div_ceil(GROUP);
         let mut lines = vec![Line([0; GROUP * PANEL]); n_out.div_ceil(PANEL) * n_groups];
@@ -60,12 +64,18 @@ impl SmallLinear {
             }
         }
         let sums = sums.iter().map(|&sum| sum as f32).collect();
-        SmallLinear { lines, n_in, n_out, scales: scales.to_vec(), sums, bias: bias.to_vec() }
+        SmallWeights { lines, n_in, n_out, scales: scales.to_vec(), sums }
     }
 
-    /// The values for rows of `x`.
-    pub(super) fn apply(&self, x: &[f32], rows: &mut SmallRows, out: &mut [f32]) {
-        rows.set(x, self.n_in);
+    /// The product of `left` and the weights, to rows that begin every `stride` numbers of `out`.
+    pub(super) fn multiply(&self, left: Left<'_>, out: &mut [f32], stride: usize, sum: Sum) {
+        thread_local! {
+            /// Memory for the left side.
+            static ROWS: RefCell<SmallRows> = RefCell::default();
+        }
+        if sum == Sum::Fresh {
+            out.chunks_mut(stride).take(left.n_rows).for_each(|row| row[..self.n_out].fill(0.0));
+        }
         let work = match cpu() {
             #[cfg(target_arch = "x86_64")]
             Cpu::Avx512 if has_vnni() => in_blocks::<Vnni>,
@@ -73,7 +83,10 @@ impl SmallLinear {
             Cpu::Avx512 | Cpu::Avx2 => in_blocks::<Avx2>,
             Cpu::Plain => in_blocks::<Plain>,
         };
-        work(self, rows, out);
+        ROWS.with_borrow_mut(|rows| {
+            rows.set(left, self.n_in);
+            work(self, rows, out, stride);
+        });
     }
 }
 
@@ -83,14 +96,14 @@ fn has_vnni() -> bool {
 }
 
 impl SmallRows {
-    fn set(&mut self, x: &[f32], n_in: usize) {
+    fn set(&mut self, left: Left<'_>, n_in: usize) {
         let stride = n_in.next_multiple_of(GROUP);
-        let n_rows = x.len() / n_in.max(1);
-        self.values.resize(n_rows * stride, 0);
+        self.values.resize(left.n_rows * stride, 0);
         self.ranges.clear();
-        for (x, values) in x.chunks_exact(n_in).zip(self.values.chunks_exact_mut(stride)) {
+        let rows = left.values.chunks(left.stride).zip(self.values.chunks_exact_mut(stride));
+        for (x, values) in rows.take(left.n_rows) {
             // What a row is filled up with is multiplied by 0.
-            self.ranges.push(shrink(x, &mut values[..n_in]));
+            self.ranges.push(shrink(&x[..n_in], &mut values[..n_in]));
         }
     }
 }
@@ -119,14 +132,14 @@ compiled_twice! {
         [low, step]
     }
 
-    /// Turns sums of products into the values of a row.
-    pub(in crate::score) fn finish(sums: &[i32], range: &[f32; 2], of_columns: &[&[f32]; 3], out: &mut [f32]) {
+    /// Adds what sums of products are worth to the values of a row.
+    pub(in crate::score) fn finish(sums: &[i32], range: &[f32; 2], of_columns: &[&[f32]; 2], out: &mut [f32]) {
         let n = out.len();
-        let [scales, column_sums, bias] = of_columns;
-        let (sums, scales, column_sums, bias) = (&sums[..n], &scales[..n], &column_sums[..n], &bias[..n]);
+        let [scales, column_sums] = of_columns;
+        let (sums, scales, column_sums) = (&sums[..n], &scales[..n], &column_sums[..n]);
         for i in 0..n {
             let value = (sums[i] as f32).mul_add(range[1], range[0] * column_sums[i]);
-            out[i] = value.mul_add(scales[i], bias[i]);
+            out[i] = value.mul_add(scales[i], out[i]);
         }
     }
 }
@@ -155,11 +168,11 @@ trait Blocks {
     unsafe fn block<const M: usize, const P: usize>(a: Rows<*const u8>, b: Panels, sums: &mut Sums);
 }
 
-fn in_blocks<B: Blocks>(layer: &SmallLinear, rows: &SmallRows, out: &mut [f32]) {
-    let SmallLinear { lines, n_in, n_out, scales, sums: column_sums, bias } = layer;
+fn in_blocks<B: Blocks>(right: &SmallWeights, rows: &SmallRows, out: &mut [f32], out_stride: usize) {
+    let SmallWeights { lines, n_in, n_out, scales, sums: column_sums } = right;
     let (n_rows, n_groups) = (rows.ranges.len(), n_in.div_ceil(GROUP));
     let stride = n_groups * GROUP;
-    assert!(rows.values.len() >= n_rows * stride && out.len() >= n_rows * n_out, "all rows are there");
+    assert!(rows.values.len() >= n_rows * stride, "all rows are there");
     let n_panels = n_out.div_ceil(PANEL);
     assert_eq!(lines.len(), n_panels * n_groups, "all panels are there");
     let n_cached = (CACHED / stride.max(1) / MAX_ROWS).max(1) * MAX_ROWS;
@@ -170,7 +183,7 @@ fn in_blocks<B: Blocks>(layer: &SmallLinear, rows: &SmallRows, out: &mut [f32]) 
             let p = B::PANELS.min(n_panels - panel);
             let column = panel * PANEL;
             let width = (p * PANEL).min(n_out - column);
-            let of_columns = [scales, column_sums, bias].map(|all| &all[column..column + width]);
+            let of_columns = [scales, column_sums].map(|all| &all[column..column + width]);
             let b = &lines[panel * n_groups..(panel + p) * n_groups];
             let mut row = start;
             while row < end {
@@ -186,7 +199,7 @@ fn in_blocks<B: Blocks>(layer: &SmallLinear, rows: &SmallRows, out: &mut [f32]) 
                     block(a, Panels { lines: b.as_ptr(), n_groups }, &mut sums);
                 }
                 for (i, sums) in sums.chunks_exact(p).take(m).enumerate() {
-                    let at = (row + i) * n_out + column;
+                    let at = (row + i) * out_stride + column;
                     finish(sums.as_flattened(), &rows.ranges[row + i], &of_columns, &mut out[at..at + width]);
                 }
                 row += m;
@@ -315,9 +328,9 @@ mod tests {
     use crate::rng::Rng;
 
     /// All kernels that this processor has.
-    fn kernels() -> Vec<fn(&SmallLinear, &SmallRows, &mut [f32])> {
+    fn kernels() -> Vec<fn(&SmallWeights, &SmallRows, &mut [f32], usize)> {
         #[allow(unused_mut, reason = "other processors have one kernel")]
-        let mut kernels: Vec<fn(&SmallLinear, &SmallRows, &mut [f32])> = vec![in_blocks::<Plain>];
+        let mut kernels: Vec<fn(&SmallWeights, &SmallRows, &mut [f32], usize)> = vec![in_blocks::<Plain>];
         #[cfg(target_arch = "x86_64")]
         {
             if std::arch::is_x86_feature_detected!("avx2") {
@@ -337,15 +350,17 @@ mod tests {
             let weights: Vec<i8> = (0..n_in * n_out).map(|_| (rng.below(127) as i32 - 63) as i8).collect();
             let mut floats = |n: usize| -> Vec<f32> { (0..n).map(|_| rng.unit() as f32 - 0.3).collect() };
             let (scales, bias, x) = (floats(n_out), floats(n_out), floats(n_rows * n_in));
-            let layer = SmallLinear::new(&weights, &scales, &bias);
+            let right = SmallWeights::new(&weights, &scales);
             let mut rows = SmallRows::default();
-            rows.set(&x, n_in);
+            rows.set(Left::dense(&x, n_in), n_in);
             let results: Vec<Vec<f32>> = kernels()
                 .iter()
                 .map(|kernel| {
-                    let mut out = vec![9.0; n_rows * n_out];
-                    kernel(&layer, &rows, &mut out);
-                    out
+                    // Rows lie apart, and what is between them stays as it is.
+                    let mut out = [&bias[..], &[9.0; 3]].concat().repeat(n_rows);
+                    kernel(&right, &rows, &mut out, n_out + 3);
+                    assert!(out.chunks(n_out + 3).all(|row| row[n_out..] == [9.0; 3]));
+                    out.chunks(n_out + 3).flat_map(|row| &row[..n_out]).copied().collect()
                 })
                 .collect();
             assert!(results.iter().all(|result| *result == results[0]), "{n_rows} {n_in} {n_out}");
@@ -364,13 +379,13 @@ mod tests {
     #[test]
     fn extremes_do_not_saturate() {
         for sign in [-1i8, 1] {
-            let layer = SmallLinear::new(&[63 * sign; 64], &[1.0], &[0.0]);
+            let right = SmallWeights::new(&[63 * sign; 64], &[1.0]);
             let x: Vec<f32> = (0..64).map(|i| if i == 0 { 0.0 } else { 255.0 }).collect();
             let mut rows = SmallRows::default();
-            rows.set(&x, 64);
+            rows.set(Left::dense(&x, 64), 64);
             for kernel in kernels() {
                 let mut out = [0.0];
-                kernel(&layer, &rows, &mut out);
+                kernel(&right, &rows, &mut out, 1);
                 assert_eq!(out[0], 63.0 * 63.0 * 255.0 * f32::from(sign));
             }
         }
@@ -378,9 +393,11 @@ mod tests {
 
     #[test]
     fn a_row_of_equal_numbers_is_kept() {
-        let layer = SmallLinear::new(&[1, 2, 3], &[0.5], &[1.0]);
-        let (mut rows, mut out) = (SmallRows::default(), [0.0]);
-        layer.apply(&[0.25; 3], &mut rows, &mut out);
+        let right = SmallWeights::new(&[1, 2, 3], &[0.5]);
+        let mut out = [1.0];
+        right.multiply(Left::dense(&[0.25; 3], 3), &mut out, 1, Sum::Added);
         assert_eq!(out[0], 1.0 + 0.5 * 0.25 * 6.0);
+        right.multiply(Left::dense(&[0.25; 3], 3), &mut out, 1, Sum::Fresh);
+        assert_eq!(out[0], 0.5 * 0.25 * 6.0);
     }
 }
