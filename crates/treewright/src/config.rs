@@ -2,6 +2,7 @@
 
 mod encoder;
 mod neural;
+mod section;
 mod stack_lstm;
 
 pub use encoder::EncoderFiles;

@@ -138,6 +138,25 @@ impl StaticOracle {
     }
 }
 
+/// The losses after legal actions. Of those that are all alike one is looked at, for the others, too.
+pub(crate) fn losses_after(
+    legal: &ActionSet,
+    is_alike: impl Fn(ActionId) -> bool,
+    mut loss_after: impl FnMut(ActionId) -> Option<u32>,
+) -> Vec<(ActionId, u32)> {
+    let mut of_alike = None;
+    let mut losses = Vec::with_capacity(legal.len());
+    for action in legal.iter() {
+        let is_alike = is_alike(action);
+        let loss = of_alike.filter(|_| is_alike).or_else(|| loss_after(action));
+        losses.extend(loss.map(|loss| (action, loss)));
+        if is_alike {
+            of_alike = loss;
+        }
+    }
+    losses
+}
+
 impl<S: TransitionSystem> Oracle<S> for StaticOracle {
     fn for_gold(system: &S, gold: &S::Tree) -> Result<Self, Underivable> {
         Ok(Self::from_actions(system.derive(gold)?))

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Code, Error, Result};
+use super::section::Section;
+use crate::error::Result;
 
 /// What a state loses by, in local training of scorers that learn from minibatches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,9 +145,8 @@ impl NeuralConfig {
     /// # Errors
     /// With the name of the setting that does not.
     pub fn check(&self) -> Result<()> {
-        /// Larger sizes are mistakes, or damage in a model file.
-        const MAX_SIZE: usize = 1 << 14;
-        let sizes = [
+        let section = Section("neural");
+        section.sizes(&[
             ("word-size", self.word_size),
             ("affix-size", self.affix_size),
             ("affix-rows", self.affix_rows),
@@ -156,26 +156,14 @@ impl NeuralConfig {
             ("hidden", self.hidden),
             ("encoder-size", self.encoder_size),
             ("batch-words", self.batch_words),
-        ];
-        let refuse = |name: &str, what: &str| {
-            Err(Error::new(Code::BadTraining, format!("neural.{name} must be {what}")))
-        };
-        if let Some((name, _)) = sizes.iter().find(|(_, size)| !(1..=MAX_SIZE).contains(size)) {
-            return refuse(name, &format!("from 1 to {MAX_SIZE}"));
-        }
-        for (name, size) in [("char-size", self.char_size), ("kind-hidden", self.kind_hidden)] {
-            if size > MAX_SIZE {
-                return refuse(name, &format!("at most {MAX_SIZE}"));
-            }
-        }
-        let counts =
-            [("layers", self.layers), ("shards", self.shards), ("encoder-layers", self.encoder_layers)];
-        for (name, count) in counts {
-            if !(1..=64).contains(&count) {
-                return refuse(name, "from 1 to 64");
-            }
-        }
-        let shares = [
+        ])?;
+        section.sizes_or_0(&[("char-size", self.char_size), ("kind-hidden", self.kind_hidden)])?;
+        section.counts(&[
+            ("layers", self.layers),
+            ("shards", self.shards),
+            ("encoder-layers", self.encoder_layers),
+        ])?;
+        section.shares(&[
             ("dropout", self.dropout),
             ("hidden-dropout", self.hidden_dropout),
             ("word-dropout", self.word_dropout),
@@ -184,19 +172,14 @@ impl NeuralConfig {
             ("beta-1", self.beta_1.into()),
             ("beta-2", self.beta_2.into()),
             ("average", self.average.into()),
-        ];
-        if let Some((name, _)) = shares.iter().find(|(_, share)| !(0.0..1.0).contains(share)) {
-            return refuse(name, "from 0 to less than 1");
-        }
-        let is_positive = |number: f32| number.is_finite() && number > 0.0;
-        if self.encoder_outputs.iter().any(|output| !(1..=self.encoder_layers).contains(output)) {
-            return refuse("encoder-outputs", "numbers of layers from 1 to neural.encoder-layers");
-        }
-        match () {
-            () if !is_positive(self.learning_rate) => refuse("learning-rate", "above 0"),
-            () if !is_positive(self.clip) => refuse("clip", "above 0"),
-            () if !self.tag_weight.is_finite() || self.tag_weight < 0.0 => refuse("tag-weight", "0 or more"),
-            () => Ok(()),
-        }
+        ])?;
+        let is_layer = |output: &usize| (1..=self.encoder_layers).contains(output);
+        section.each(
+            &[("encoder-outputs", &self.encoder_outputs)],
+            |outputs| outputs.iter().all(is_layer),
+            "numbers of layers from 1 to neural.encoder-layers",
+        )?;
+        section.positive(&[("learning-rate", self.learning_rate), ("clip", self.clip)])?;
+        section.not_negative("tag-weight", self.tag_weight)
     }
 }

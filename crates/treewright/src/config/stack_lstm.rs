@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::LossKind;
-use crate::error::{Code, Error, Result};
+use super::section::Section;
+use crate::error::Result;
 
 /// How the vector of a constituent is made from those of its children.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,9 +117,8 @@ impl StackLstmConfig {
     /// # Errors
     /// With the name of the setting that does not.
     pub fn check(&self) -> Result<()> {
-        /// Larger sizes are mistakes, or damage in a model file.
-        const MAX_SIZE: usize = 1 << 14;
-        let sizes = [
+        let section = Section("stack-lstm");
+        section.sizes(&[
             ("word-size", self.word_size),
             ("tag-size", self.tag_size),
             ("action-size", self.action_size),
@@ -126,36 +126,17 @@ impl StackLstmConfig {
             ("units", self.units),
             ("hidden", self.hidden),
             ("batch-words", self.batch_words),
-        ];
-        let refuse = |name: &str, what: &str| {
-            Err(Error::new(Code::BadTraining, format!("stack-lstm.{name} must be {what}")))
-        };
-        if let Some((name, _)) = sizes.iter().find(|(_, size)| !(1..=MAX_SIZE).contains(size)) {
-            return refuse(name, &format!("from 1 to {MAX_SIZE}"));
-        }
-        for (name, count) in [("layers", self.layers), ("shards", self.shards)] {
-            if !(1..=64).contains(&count) {
-                return refuse(name, "from 1 to 64");
-            }
-        }
-        let shares = [
+        ])?;
+        section.counts(&[("layers", self.layers), ("shards", self.shards)])?;
+        section.shares(&[
             ("dropout", self.dropout),
             ("beta-1", self.beta_1.into()),
             ("beta-2", self.beta_2.into()),
             ("average", self.average.into()),
-        ];
-        if let Some((name, _)) = shares.iter().find(|(_, share)| !(0.0..1.0).contains(share)) {
-            return refuse(name, "from 0 to less than 1");
-        }
-        let is_positive = |number: f32| number.is_finite() && number > 0.0;
-        match () {
-            () if !(0.0..=1.0).contains(&self.singleton_dropout) => {
-                refuse("singleton-dropout", "from 0 to 1")
-            }
-            () if !is_positive(self.learning_rate) => refuse("learning-rate", "above 0"),
-            () if !is_positive(self.clip) => refuse("clip", "above 0"),
-            () if !self.decay.is_finite() || self.decay < 0.0 => refuse("decay", "0 or more"),
-            () => Ok(()),
-        }
+        ])?;
+        let p = self.singleton_dropout;
+        section.each(&[("singleton-dropout", p)], |p| (0.0..=1.0).contains(&p), "from 0 to 1")?;
+        section.positive(&[("learning-rate", self.learning_rate), ("clip", self.clip)])?;
+        section.not_negative("decay", self.decay)
     }
 }

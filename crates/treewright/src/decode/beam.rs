@@ -4,7 +4,7 @@
 //! it is scored like any action (Zhu et al. 2013; paper 004, section 2.4). In a system without it a finished item keeps
 //! its score until all are finished. Fixed-length systems need neither.
 
-use super::{Decoder, Found, Guarantee, Input, Violation};
+use super::{Decoder, Found, Guarantee, Input, Reference, Violation};
 use crate::config::Update;
 use crate::forest::{Forest, View};
 use crate::ids::ActionId;
@@ -199,12 +199,8 @@ impl<S: TransitionSystem> Decoder<S> for Beam<S> {
 
     /// Early update: up to where the reference fell out of the beam, or to the end if it came in second. Max-violation: up
     /// to where the best item was furthest ahead of it.
-    fn violation(
-        &mut self,
-        input: Input<'_, S>,
-        reference: &[ActionId],
-        update: Update,
-    ) -> Option<Violation> {
+    fn violation(&mut self, input: Input<'_, S>, reference: Reference<'_>) -> Option<Violation> {
+        let Reference { actions: reference, update } = reference;
         let Input { system, scorer, sentence } = input;
         let slot = scorer.open_one(sentence);
         self.start(system, sentence);

@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 use self::candidates::{Candidate, Candidates};
 use self::signature::{Signature, Signer};
 use super::k_best::KBest;
-use super::{Beam, Decoder, Found, Guarantee, Input, Violation, replay};
+use super::{Beam, Decoder, Found, Guarantee, Input, Reference, Violation, replay};
 use crate::config::Update;
 use crate::features::Horizon;
 use crate::forest::{Forest, View};
@@ -469,17 +469,13 @@ impl<S: TransitionSystem> Decoder<S> for DpBeam<S> {
     }
 
     /// As in a plain beam; the reference is in the beam while its own way through the merged states is.
-    fn violation(
-        &mut self,
-        input: Input<'_, S>,
-        reference: &[ActionId],
-        update: Update,
-    ) -> Option<Violation> {
+    fn violation(&mut self, input: Input<'_, S>, reference: Reference<'_>) -> Option<Violation> {
         let Input { system, scorer, sentence } = input;
         let mergeable = match system.mergeable() {
             Some(mergeable) if self.set_signer(scorer.horizon(), mergeable) => mergeable,
-            _ => return self.plain.violation(Input { system, scorer, sentence }, reference, update),
+            _ => return self.plain.violation(Input { system, scorer, sentence }, reference),
         };
+        let Reference { actions: reference, update } = reference;
         let slot = scorer.open_one(sentence);
         let mut task = Task { system, mergeable, scorer, slot };
         self.start(&task, sentence);

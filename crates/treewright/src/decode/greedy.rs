@@ -1,6 +1,6 @@
 //! Greedy search: the highest-scoring legal action at each step. Also the one loop that oracles and training share.
 
-use super::{Decoder, Found, Guarantee, Input};
+use super::{Decoder, Found, Guarantee, Input, Inputs};
 use crate::forest::{Forest, View};
 use crate::ids::ActionId;
 use crate::score::{Rows, Scorer, SlotId, Views};
@@ -121,19 +121,11 @@ impl<S: TransitionSystem> Decoder<S> for Greedy {
     }
 
     /// In lockstep: all sentences take a step at a time.
-    fn best_trees(
-        &mut self,
-        system: &S,
-        scorer: &mut dyn Scorer,
-        sentences: &[&Sentence],
-        out: &mut Vec<Option<S::Tree>>,
-    ) {
-        if !scorer.prefers_batches() {
-            let best =
-                |sentence: &&Sentence| self.best_tree(Input { system, scorer: &mut *scorer, sentence });
-            out.extend(sentences.iter().map(best));
-            return;
+    fn best_trees(&mut self, inputs: Inputs<'_, S>, out: &mut Vec<Option<S::Tree>>) {
+        if !inputs.scorer.prefers_batches() {
+            return inputs.one_by_one(|input| out.push(self.best_tree(input)));
         }
+        let Inputs { system, scorer, sentences } = inputs;
         let mut slots = Vec::with_capacity(sentences.len());
         scorer.open(sentences, &mut slots);
         let start = out.len();

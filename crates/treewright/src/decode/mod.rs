@@ -89,6 +89,33 @@ pub struct Input<'a, S> {
     pub sentence: &'a Sentence,
 }
 
+/// The same for many sentences.
+pub struct Inputs<'a, S> {
+    /// What may be done.
+    pub system: &'a S,
+    /// What it is worth.
+    pub scorer: &'a mut dyn Scorer,
+    /// The words of each.
+    pub sentences: &'a [&'a Sentence],
+}
+
+impl<S> Inputs<'_, S> {
+    /// Asks for one sentence after the other.
+    fn one_by_one(self, mut ask: impl FnMut(Input<'_, S>)) {
+        let Inputs { system, scorer, sentences } = self;
+        sentences.iter().for_each(|sentence| ask(Input { system, scorer: &mut *scorer, sentence }));
+    }
+}
+
+/// A derivation that a search is compared with, in global training.
+#[derive(Clone, Copy, Debug)]
+pub struct Reference<'a> {
+    /// Its actions.
+    pub actions: &'a [ActionId],
+    /// How far it is compared.
+    pub update: Update,
+}
+
 /// Searches for the best derivation. It owns its memory, which it uses again.
 pub trait Decoder<S: TransitionSystem>: Send {
     /// Hands over the derivations it finds, best first, until `found` has enough (it says whether to go on). A sentence without
@@ -118,31 +145,20 @@ pub trait Decoder<S: TransitionSystem>: Send {
 
     /// The best tree of each sentence, in order. Where scorers are faster with many sentences at once, a decoder may make
     /// use of that; the trees are the same.
-    fn best_trees(
-        &mut self,
-        system: &S,
-        scorer: &mut dyn Scorer,
-        sentences: &[&Sentence],
-        out: &mut Vec<Option<S::Tree>>,
-    ) {
-        let best = |sentence: &&Sentence| self.best_tree(Input { system, scorer: &mut *scorer, sentence });
-        out.extend(sentences.iter().map(best));
+    fn best_trees(&mut self, inputs: Inputs<'_, S>, out: &mut Vec<Option<S::Tree>>) {
+        inputs.one_by_one(|input| out.push(self.best_tree(input)));
     }
 
     /// Searches, and says where a derivation was beaten, for global training; nothing if it is the best. Here, at the end
     /// of the search; a decoder that goes step by step looks at each.
-    fn violation(
-        &mut self,
-        input: Input<'_, S>,
-        reference: &[ActionId],
-        _update: Update,
-    ) -> Option<Violation> {
+    fn violation(&mut self, input: Input<'_, S>, reference: Reference<'_>) -> Option<Violation> {
         let system = input.system;
         let mut predicted = Vec::new();
         self.decode(input, &mut |found| {
             predicted = found.actions(system);
             false
         });
+        let reference = reference.actions;
         (predicted != reference).then(|| Violation { predicted, reference: reference.to_vec() })
     }
 }

@@ -19,34 +19,27 @@ pub(super) struct Noise {
     seed: u64,
     /// Scores are drawn from this many values: few give ties.
     values: u64,
-    slots: crate::score::Slots<()>,
 }
 
 impl Noise {
     pub(super) fn new<S: TransitionSystem>(system: &S, seed: u64, values: u64) -> Self {
-        Noise { n_actions: system.n_actions(), seed, values, slots: crate::score::Slots::default() }
+        Noise { n_actions: system.n_actions(), seed, values }
     }
 }
 
 impl Scorer for Noise {
     fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
-        slots.extend(sentences.iter().map(|_| self.slots.open(|| ()).0));
-    }
-
-    fn close(&mut self, slot: SlotId) {
-        self.slots.close(slot);
+        slots.extend(sentences.iter().map(|_| SlotId::default()));
     }
 
     fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
-        let views: Vec<_> =
-            queries.iter().flat_map(|query| query.views.iter().map(|view| (query.forest, view))).collect();
-        rows.reset(views.len(), self.n_actions);
-        for (i, (forest, view)) in views.into_iter().enumerate() {
+        rows.reset_for(queries, self.n_actions);
+        for (row, query, view) in Views::by_row(queries) {
             let mut hash = self.seed;
-            for part in laws::key(forest, view) {
+            for part in laws::key(query.forest, view) {
                 hash = (hash ^ u64::from(part)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
             }
-            for (action, score) in rows.row_mut(i).iter_mut().enumerate() {
+            for (action, score) in rows.row_mut(row).iter_mut().enumerate() {
                 let mut rng = crate::rng::Rng::new(hash ^ action as u64);
                 *score = rng.below(self.values as usize) as f32 - self.values as f32 / 2.0;
             }

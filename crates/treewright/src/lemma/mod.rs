@@ -30,7 +30,6 @@ pub use worker::LemmatiserWorker;
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::sentence::Sentence;
 use crate::tag::bytes::{self, Writer, damaged};
 use crate::tag::weights::Frozen;
 use edit::{Casing, Edit};
@@ -117,20 +116,6 @@ struct Tables {
 const MAGIC: &[u8; 8] = b"TWLEMMA\x02";
 
 impl Lemmatiser {
-    /// Trains a lemmatiser for the tags that the training data has; words without a lemma are passed over. Development
-    /// data is only measured on. The result depends on the training data and the settings alone.
-    ///
-    /// # Errors
-    /// When no word has a lemma, or the settings make no sense.
-    pub fn train(
-        train: &[Sentence],
-        dev: &[Sentence],
-        config: &LemmaConfig,
-        log: &mut dyn FnMut(&Progress),
-    ) -> Result<Self> {
-        train::train(train, dev, config, log)
-    }
-
     /// A worker for one thread.
     pub fn worker(&self) -> LemmatiserWorker {
         LemmatiserWorker::new(self)

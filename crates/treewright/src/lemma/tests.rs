@@ -1,7 +1,7 @@
 //! A lemmatiser from training to bytes and back, and what it makes of words.
 
 use super::*;
-use crate::sentence::Token;
+use crate::sentence::{Sentence, Token};
 
 /// Sentences of one word each: form, lemma, tag.
 fn sentences(words: &[(&str, &str, &str)]) -> Vec<Sentence> {

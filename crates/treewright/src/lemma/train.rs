@@ -92,70 +92,78 @@ fn classifier(
     learning.frozen(n_labels)
 }
 
-/// See [`Lemmatiser::train`].
-pub(super) fn train(
-    train: &[Sentence],
-    dev: &[Sentence],
-    config: &LemmaConfig,
-    log: &mut dyn FnMut(&Progress),
-) -> Result<Lemmatiser> {
-    let bad = |message: &str| Err(Error::new(Code::BadTraining, message));
-    if config.epochs == 0 {
-        return bad("a lemmatiser needs at least one epoch");
-    }
-    let (types, edits) = types(train);
-    if types.is_empty() {
-        return bad("no word of the training data has a lemma: there is nothing to learn for a lemmatiser");
-    }
-    let n_learnt =
-        edits.iter().take(MAX_LEARNT).take_while(|(_, times)| *times >= config.min_words).count().max(1);
-    let edits: Vec<Edit> = edits.into_iter().map(|(edit, _)| edit).collect();
-    let mut word = Word::default();
-    let mut counts = Counts::default();
-    let mut seen: BTreeMap<u32, Vec<u16>> = BTreeMap::new();
-    for Type { token, is_first, times, script } in &types {
-        word.set(token, *is_first);
-        counts.add(&word, *script, *times);
-        let of_tag = seen.entry(word.tag).or_default();
-        if (script.edit as usize) < n_learnt {
-            of_tag.push(script.edit as u16);
+impl Lemmatiser {
+    /// Trains a lemmatiser for the tags that the training data has; words without a lemma are passed over. Development
+    /// data is only measured on. The result depends on the training data and the settings alone.
+    ///
+    /// # Errors
+    /// When no word has a lemma, or the settings make no sense.
+    pub fn train(
+        train: &[Sentence],
+        dev: &[Sentence],
+        config: &LemmaConfig,
+        log: &mut dyn FnMut(&Progress),
+    ) -> Result<Self> {
+        let bad = |message: &str| Err(Error::new(Code::BadTraining, message));
+        if config.epochs == 0 {
+            return bad("a lemmatiser needs at least one epoch");
         }
-    }
-    let (tags, mut candidates): (Vec<u32>, Vec<Vec<u16>>) = seen.into_iter().unzip();
-    for of_tag in &mut candidates {
-        of_tag.sort_unstable();
-        of_tag.dedup();
-    }
-    // Words with unknown tags can have any edit.
-    candidates.push((0..n_learnt as u16).collect());
-    let lexicon = counts.lexicon();
-    let (mut of_edits, mut of_casing) = (Vec::new(), Vec::new());
-    for Type { token, is_first, script, .. } in &types {
-        word.set(token, *is_first);
-        let mut keys = Vec::new();
-        if (script.edit as usize) < n_learnt {
-            word.edit_keys(&mut keys);
-            let tag = tags.binary_search(&word.tag).expect("a tag of the training data");
-            let fits = |&&edit: &&u16| edits[usize::from(edit)].fits(word.chars.len());
-            let fitting = candidates[tag].iter().filter(fits).copied().collect();
-            of_edits.push(Example { keys, candidates: fitting, gold: script.edit as u16 });
+        let (types, edits) = types(train);
+        if types.is_empty() {
+            return bad(
+                "no word of the training data has a lemma: there is nothing to learn for a lemmatiser",
+            );
         }
-        if word.has_case() && matches!(edits[script.edit as usize], Edit::Ends(_)) {
+        let n_learnt =
+            edits.iter().take(MAX_LEARNT).take_while(|(_, times)| *times >= config.min_words).count().max(1);
+        let edits: Vec<Edit> = edits.into_iter().map(|(edit, _)| edit).collect();
+        let mut word = Word::default();
+        let mut counts = Counts::default();
+        let mut seen: BTreeMap<u32, Vec<u16>> = BTreeMap::new();
+        for Type { token, is_first, times, script } in &types {
+            word.set(token, *is_first);
+            counts.add(&word, *script, *times);
+            let of_tag = seen.entry(word.tag).or_default();
+            if (script.edit as usize) < n_learnt {
+                of_tag.push(script.edit as u16);
+            }
+        }
+        let (tags, mut candidates): (Vec<u32>, Vec<Vec<u16>>) = seen.into_iter().unzip();
+        for of_tag in &mut candidates {
+            of_tag.sort_unstable();
+            of_tag.dedup();
+        }
+        // Words with unknown tags can have any edit.
+        candidates.push((0..n_learnt as u16).collect());
+        let lexicon = counts.lexicon();
+        let (mut of_edits, mut of_casing) = (Vec::new(), Vec::new());
+        for Type { token, is_first, script, .. } in &types {
+            word.set(token, *is_first);
             let mut keys = Vec::new();
-            word.casing_keys(&mut keys);
-            let all = (0..Casing::ALL.len() as u16).collect();
-            of_casing.push(Example { keys, candidates: all, gold: script.casing as u16 });
+            if (script.edit as usize) < n_learnt {
+                word.edit_keys(&mut keys);
+                let tag = tags.binary_search(&word.tag).expect("a tag of the training data");
+                let fits = |&&edit: &&u16| edits[usize::from(edit)].fits(word.chars.len());
+                let fitting = candidates[tag].iter().filter(fits).copied().collect();
+                of_edits.push(Example { keys, candidates: fitting, gold: script.edit as u16 });
+            }
+            if word.has_case() && matches!(edits[script.edit as usize], Edit::Ends(_)) {
+                let mut keys = Vec::new();
+                word.casing_keys(&mut keys);
+                let all = (0..Casing::ALL.len() as u16).collect();
+                of_casing.push(Example { keys, candidates: all, gold: script.casing as u16 });
+            }
         }
+        let edit_weights = classifier("edits", &of_edits, n_learnt, config, log)?;
+        let casing_weights = classifier("casing", &of_casing, Casing::ALL.len(), config, log)?;
+        let columns = columns(&types);
+        let tables = Tables { columns, tags, edits, candidates, lexicon, edit_weights, casing_weights };
+        let lemmatiser = Lemmatiser(Arc::new(tables));
+        if let Some(dev) = accuracy(&lemmatiser, dev) {
+            log(&Progress::Done { dev });
+        }
+        Ok(lemmatiser)
     }
-    let edit_weights = classifier("edits", &of_edits, n_learnt, config, log)?;
-    let casing_weights = classifier("casing", &of_casing, Casing::ALL.len(), config, log)?;
-    let columns = columns(&types);
-    let tables = Tables { columns, tags, edits, candidates, lexicon, edit_weights, casing_weights };
-    let lemmatiser = Lemmatiser(Arc::new(tables));
-    if let Some(dev) = accuracy(&lemmatiser, dev) {
-        log(&Progress::Done { dev });
-    }
-    Ok(lemmatiser)
 }
 
 /// Which of UPOS, XPOS and FEATS the words have.

@@ -35,7 +35,7 @@ use crate::error::{Code, Error, Result};
 use crate::features::Vocabulary;
 use crate::map::{ByteRange, Bytes, WordSource};
 use crate::registry::{Registered, SystemTag, SystemVisitor};
-use crate::score::{Scorer, ScorerKind, ScorerModel, Shared};
+use crate::score::{Scorer, ScorerKind, ScorerModel, Shared, StoredScorer};
 
 pub(crate) const MAGIC: &[u8; 8] = b"TREEWRT\n";
 const VERSION: u32 = 6;
@@ -344,7 +344,12 @@ impl ModelParts {
         let shared = Shared { vocabulary: vocabulary.clone(), kind_ends };
         let kind = scorer["kind"].as_str().unwrap_or_default();
         let kind = <dyn ScorerKind>::named(kind).map_err(|error| bad(error.message))?;
-        Ok(ModelParts { vocabulary, scorer: kind.load(scorer, words, shared)?, config, score_gaps })
+        Ok(ModelParts {
+            vocabulary,
+            scorer: kind.load(StoredScorer { header: scorer, words }, shared)?,
+            config,
+            score_gaps,
+        })
     }
 }
 

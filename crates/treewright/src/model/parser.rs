@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::decode::{Decoder, Guarantee, Input, Method};
+use crate::decode::{Decoder, Guarantee, Input, Inputs, Method};
 use crate::error::{Code, Error, Result};
 use crate::model::{Model, ModelInfo, TypedModel};
 use crate::registry::Registered;
@@ -331,7 +331,8 @@ impl<S: Registered> ParseSentence for TypedWorker<S> {
         }
         let mut trees = Vec::with_capacity(sentences.len());
         for sentences in sentences.chunks(TOGETHER) {
-            decoder.best_trees(&self.model.system, &mut *self.scorer, sentences, &mut trees);
+            let (system, scorer) = (&*self.model.system, &mut *self.scorer);
+            decoder.best_trees(Inputs { system, scorer, sentences }, &mut trees);
         }
         trees.into_iter().map(|tree| tree.map(|tree| restored(tree, self.encoding))).collect()
     }

@@ -372,8 +372,6 @@ impl Analyser {
             tagger_weight: self.tagger_weight,
             is_penn: self.is_penn,
             vocabulary: self.parser.as_ref().map(|parser| parser.model.vocabulary().clone()),
-            hides_xpos: false,
-            asks_parser: false,
             unknown_tags: None,
         }
     }
@@ -389,11 +387,26 @@ pub struct AnalyserWorker {
     is_penn: bool,
     /// The parser's.
     vocabulary: Option<Arc<Vocabulary>>,
-    /// Would the second tags of the current sentence mislead the parser?
-    hides_xpos: bool,
-    /// Are the tags of the current sentence to be those that the parser finds?
-    asks_parser: bool,
     unknown_tags: Option<UnknownTags>,
+}
+
+/// What became of the tags of a sentence before it is parsed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tagged {
+    /// Did the tagger have to help?
+    pub by_tagger: bool,
+    /// Are the tags to be those that the parser finds?
+    pub by_parser: bool,
+    /// Would the second tags mislead the parser?
+    pub hides_xpos: bool,
+}
+
+impl Tagged {
+    /// Takes XPOS away while the sentence is parsed, if it would mislead.
+    fn hide_xpos(self, sentence: &mut Sentence) -> Vec<Str> {
+        let tokens = if self.hides_xpos { &mut sentence.tokens[..] } else { &mut [] };
+        tokens.iter_mut().map(|token| std::mem::take(&mut token.xpos)).collect()
+    }
 }
 
 impl AnalyserWorker {
@@ -402,26 +415,29 @@ impl AnalyserWorker {
         AnalyserWorker { tagger_weight, ..self }
     }
 
-    /// Sees to it that the sentence has tags that the parser knows, and says whether the tagger had to help. Tags in the
-    /// input are kept where the parser knows them. Where what it knows stands in another column, it is moved: XPOS
-    /// becomes the tag of a parser for Penn tags, and Penn tags become the XPOS of a parser for Universal Dependencies,
-    /// around which the tagger fills in the rest. Tags that the parser does not know at all are replaced by the tagger's,
-    /// if there is a tagger. Words with tags from elsewhere are written as the parser's treebank writes them.
+    /// Sees to it that the sentence has tags that the parser knows, and says where they come from. Tags in the input are
+    /// kept where the parser knows them. Where what it knows stands in another column, it is moved: XPOS becomes the tag
+    /// of a parser for Penn tags, and Penn tags become the XPOS of a parser for Universal Dependencies, around which the
+    /// tagger fills in the rest. Tags that the parser does not know at all are replaced by the tagger's, if there is a
+    /// tagger. Words with tags from elsewhere are written as the parser's treebank writes them.
     ///
     /// # Errors
     /// When the tagger is damaged.
-    pub fn tag(&mut self, sentence: &mut Sentence) -> Result<bool> {
+    pub fn tag(&mut self, sentence: &mut Sentence) -> Result<Tagged> {
         let fit = match &self.vocabulary {
             Some(vocabulary) if self.tagging != Tagging::Untagged => Fit::of(sentence, vocabulary),
             _ if sentence.has_tags() => Fit::Tags,
             _ => Fit::Absent,
         };
         let is_new = self.tagging == Tagging::Always;
-        self.hides_xpos = fit == Fit::TagsWithoutXpos && !is_new;
         let has_tags = self.parser.as_ref().is_some_and(Worker::finds_tags);
-        self.asks_parser = self.tagger.is_none() && has_tags && (is_new || fit == Fit::Absent);
+        let tagged = Tagged {
+            by_tagger: false,
+            by_parser: self.tagger.is_none() && has_tags && (is_new || fit == Fit::Absent),
+            hides_xpos: fit == Fit::TagsWithoutXpos && !is_new,
+        };
         match fit {
-            Fit::Tags | Fit::TagsWithoutXpos if !is_new => return Ok(false),
+            Fit::Tags | Fit::TagsWithoutXpos if !is_new => return Ok(tagged),
             Fit::Tags | Fit::TagsWithoutXpos => {}
             _ if self.is_penn => penn_escape(sentence),
             Fit::XposInTags | Fit::Unknown => {
@@ -430,9 +446,9 @@ impl AnalyserWorker {
             Fit::Absent | Fit::XposAsTags | Fit::XposAlone => {}
         }
         if is_new || fit == Fit::Absent {
-            let Some(tagger) = &mut self.tagger else { return Ok(false) };
+            let Some(tagger) = &mut self.tagger else { return Ok(tagged) };
             tagger.get()?.tag(sentence);
-            return Ok(true);
+            return Ok(Tagged { by_tagger: true, ..tagged });
         }
         let has_unknown = fit == Fit::Unknown || (self.tagger.is_none() && fit != Fit::XposAsTags);
         if has_unknown {
@@ -452,11 +468,11 @@ impl AnalyserWorker {
             _ => {}
         }
         match (&mut self.tagger, fit) {
-            (None, _) | (_, Fit::XposAsTags) => return Ok(false),
+            (None, _) | (_, Fit::XposAsTags) => return Ok(tagged),
             (Some(tagger), Fit::XposAlone | Fit::XposInTags) => tagger.get()?.tag_around_xpos(sentence),
             (Some(tagger), _) => tagger.get()?.tag(sentence),
         }
-        Ok(true)
+        Ok(Tagged { by_tagger: true, ..tagged })
     }
 
     /// How many of the words of a sentence the parser knows. None are counted without a parser, or if it knows too few
@@ -486,15 +502,15 @@ impl AnalyserWorker {
     /// # Errors
     /// When a part is damaged.
     pub fn analyse(&mut self, sentence: &mut Sentence) -> Result<Option<Tree>> {
-        let is_tagged = self.tag(sentence)?;
-        let hidden = self.hide_xpos(sentence);
-        self.want_tags(self.asks_parser);
-        let tree = match self.rerank_tags(sentence, is_tagged)? {
+        let tagged = self.tag(sentence)?;
+        let hidden = tagged.hide_xpos(sentence);
+        self.want_tags(tagged.by_parser);
+        let tree = match self.rerank_tags(sentence, tagged)? {
             Some(parses) => parses.into_iter().next().map(|scored| scored.tree),
             None => self.parser.as_mut().and_then(|parser| parser.parse(sentence)),
         };
         show_xpos(sentence, hidden);
-        self.finish(sentence, is_tagged)?;
+        self.finish(sentence, tagged)?;
         Ok(tree)
     }
 
@@ -508,23 +524,23 @@ impl AnalyserWorker {
             return sentences.iter_mut().map(|sentence| self.analyse(sentence)).collect();
         }
         let prepare = |sentence: &mut &mut Sentence| {
-            let is_tagged = self.tag(sentence)?;
-            Ok((is_tagged, self.asks_parser, self.hide_xpos(sentence)))
+            let tagged = self.tag(sentence)?;
+            Ok((tagged, tagged.hide_xpos(sentence)))
         };
         let prepared = sentences.iter_mut().map(prepare).collect::<Result<Vec<_>>>()?;
-        self.want_tags(prepared.iter().any(|(_, asks_parser, _)| *asks_parser));
+        self.want_tags(prepared.iter().any(|(tagged, _)| tagged.by_parser));
         let to_parse: Vec<&Sentence> = sentences.iter().map(|sentence| &**sentence).collect();
         let trees = self.parser.as_mut().map(|parser| parser.parse_all(&to_parse)).unwrap_or_default();
         let mut tags = self.parser.as_mut().map(Worker::take_tags).unwrap_or_default().into_iter();
-        for (sentence, (is_tagged, asks_parser, hidden)) in sentences.iter_mut().zip(prepared) {
+        for (sentence, (tagged, hidden)) in sentences.iter_mut().zip(prepared) {
             show_xpos(sentence, hidden);
             let of_sentence = tags.by_ref().take(sentence.len());
-            if asks_parser {
+            if tagged.by_parser {
                 set_tags(sentence, of_sentence);
             } else {
                 of_sentence.for_each(drop);
             }
-            self.lemmatise(sentence, is_tagged || asks_parser)?;
+            self.lemmatise(sentence, tagged)?;
         }
         Ok(trees)
     }
@@ -534,16 +550,16 @@ impl AnalyserWorker {
     /// # Errors
     /// When a part is damaged.
     pub fn analyse_k_best(&mut self, sentence: &mut Sentence) -> Result<Vec<ScoredTree>> {
-        let is_tagged = self.tag(sentence)?;
-        let hidden = self.hide_xpos(sentence);
-        self.want_tags(self.asks_parser);
-        let parses = match (self.rerank_tags(sentence, is_tagged)?, &mut self.parser) {
+        let tagged = self.tag(sentence)?;
+        let hidden = tagged.hide_xpos(sentence);
+        self.want_tags(tagged.by_parser);
+        let parses = match (self.rerank_tags(sentence, tagged)?, &mut self.parser) {
             (Some(parses), _) => parses,
             (None, Some(parser)) => parser.parse_k_best(sentence),
             (None, None) => Vec::new(),
         };
         show_xpos(sentence, hidden);
-        self.finish(sentence, is_tagged)?;
+        self.finish(sentence, tagged)?;
         Ok(parses)
     }
 
@@ -555,23 +571,17 @@ impl AnalyserWorker {
     }
 
     /// Fills in the tags that the parser found, if it was asked for them, and lemmas.
-    fn finish(&mut self, sentence: &mut Sentence, is_tagged: bool) -> Result<()> {
-        if let Some(parser) = self.parser.as_mut().filter(|_| self.asks_parser) {
+    fn finish(&mut self, sentence: &mut Sentence, tagged: Tagged) -> Result<()> {
+        if let Some(parser) = self.parser.as_mut().filter(|_| tagged.by_parser) {
             set_tags(sentence, parser.take_tags().into_iter());
         }
-        self.lemmatise(sentence, is_tagged || self.asks_parser)
-    }
-
-    /// Takes XPOS away while the sentence is parsed, if it would mislead.
-    fn hide_xpos(&self, sentence: &mut Sentence) -> Vec<Str> {
-        let tokens = if self.hides_xpos { &mut sentence.tokens[..] } else { &mut [] };
-        tokens.iter_mut().map(|token| std::mem::take(&mut token.xpos)).collect()
+        self.lemmatise(sentence, tagged)
     }
 
     /// Fills in lemmas, once the tags are final. Lemmas of the input stay, unless its tags were replaced.
-    fn lemmatise(&mut self, sentence: &mut Sentence, is_tagged: bool) -> Result<()> {
+    fn lemmatise(&mut self, sentence: &mut Sentence, tagged: Tagged) -> Result<()> {
         let Some(lemmatiser) = &mut self.lemmatiser else { return Ok(()) };
-        if is_tagged && self.tagging == Tagging::Always {
+        if (tagged.by_tagger || tagged.by_parser) && self.tagging == Tagging::Always {
             lemmatiser.get()?.lemmatise(sentence);
         } else if sentence.tokens.iter().any(|token| token.lemma.is_empty()) {
             lemmatiser.get()?.fill_missing(sentence);
@@ -580,9 +590,9 @@ impl AnalyserWorker {
     }
 
     /// Parses a sentence that was just tagged, if the parser is to have a say about its tags.
-    fn rerank_tags(&mut self, sentence: &mut Sentence, is_tagged: bool) -> Result<Option<Vec<ScoredTree>>> {
+    fn rerank_tags(&mut self, sentence: &mut Sentence, tagged: Tagged) -> Result<Option<Vec<ScoredTree>>> {
         Ok(match (&mut self.parser, &mut self.tagger) {
-            (Some(parser), Some(tagger)) if is_tagged && self.tagger_weight > 0 => {
+            (Some(parser), Some(tagger)) if tagged.by_tagger && self.tagger_weight > 0 => {
                 Some(rerank::parse(tagger.get()?, parser, sentence, self.tagger_weight))
             }
             _ => None,

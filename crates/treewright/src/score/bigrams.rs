@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use super::{
-    AnyLearner, Learner, Learning, Mode, Rows, Scorer, ScorerKind, ScorerModel, Shared, SlotId, Slots, Views,
+    AnyLearner, Learner, Learning, Mode, Rows, Scorer, ScorerKind, ScorerModel, Shared, SlotId, StoredScorer,
+    Views, bad_model,
 };
 use crate::config::TrainConfig;
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::forest::{Forest, View};
 use crate::ids::ActionId;
-use crate::map::WordSource;
 use crate::sentence::Sentence;
 
 pub(super) struct Bigrams;
@@ -24,15 +24,11 @@ impl ScorerKind for Bigrams {
         Ok(AnyLearner::Online(Box::new(Table::new(shared.n_actions()))))
     }
 
-    fn load(
-        &self,
-        _header: serde_json::Value,
-        words: Arc<dyn WordSource>,
-        shared: Shared,
-    ) -> Result<Arc<dyn ScorerModel>> {
+    fn load(&self, stored: StoredScorer, shared: Shared) -> Result<Arc<dyn ScorerModel>> {
+        let words = stored.words;
         let mut table = Table::new(shared.n_actions());
         if words.words().len() != table.weights.len() {
-            return Err(Error::new(Code::BadModel, "the weights do not fit the actions"));
+            return Err(bad_model("the weights do not fit the actions"));
         }
         table.weights = words.words().iter().map(|&word| f32::from_bits(word)).collect();
         Ok(Arc::new(Frozen { words: words.words().to_vec(), table }))
@@ -45,20 +41,13 @@ struct Table {
     n_actions: usize,
     weights: Vec<f32>,
     gradients: Vec<f32>,
-    slots: Slots<()>,
     mode: Mode,
 }
 
 impl Table {
     fn new(n_actions: usize) -> Self {
         let zeros = vec![0.0; (n_actions + 1) * n_actions];
-        Table {
-            n_actions,
-            weights: zeros.clone(),
-            gradients: zeros,
-            slots: Slots::default(),
-            mode: Mode::Predict,
-        }
+        Table { n_actions, weights: zeros.clone(), gradients: zeros, mode: Mode::Predict }
     }
 
     fn row(&self, forest: &Forest, view: &View) -> std::ops::Range<usize> {
@@ -69,18 +58,13 @@ impl Table {
 
 impl Scorer for Table {
     fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
-        slots.extend(sentences.iter().map(|_| self.slots.open(|| ()).0));
-    }
-
-    fn close(&mut self, slot: SlotId) {
-        self.slots.close(slot);
+        slots.extend(sentences.iter().map(|_| SlotId::default()));
     }
 
     fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
-        rows.reset(queries.iter().map(|query| query.views.len()).sum(), self.n_actions);
-        let views = queries.iter().flat_map(|query| query.views.iter().map(move |view| (query.forest, view)));
-        for (i, (forest, view)) in views.enumerate() {
-            rows.row_mut(i).copy_from_slice(&self.weights[self.row(forest, view)]);
+        rows.reset_for(queries, self.n_actions);
+        for (row, query, view) in Views::by_row(queries) {
+            rows.row_mut(row).copy_from_slice(&self.weights[self.row(query.forest, view)]);
         }
     }
 }
@@ -155,86 +139,34 @@ impl ScorerModel for Frozen {
 }
 
 mod tests {
-    use crate::config::Update;
-    use crate::error::Result;
-    use crate::model::{Model, Parser};
+    use crate::config::{TrainConfig, Update};
     use crate::registry::SystemTag;
-    use crate::train::{Checkpoint, EpochReport, Log, TrainConfig, train};
-    use crate::treebank::{self, Entry, Format, ReadOptions};
+    use crate::score::laws;
+    use crate::train::train;
 
-    fn data() -> Vec<Entry> {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/ud_english_ewt.conllu");
-        let file = std::fs::File::open(path).expect("the sample");
-        let options = ReadOptions { format: Some(Format::Conllu), ..ReadOptions::default() };
-        let opened = treebank::open(file, &options).expect("a format");
-        opened.reader.map(|entry| entry.expect("a tree")).take(40).collect()
-    }
+    const SYSTEM: SystemTag = SystemTag::ArcHybrid;
 
     fn config(update: Update, beam: usize) -> TrainConfig {
         let scorer = "bigrams".to_owned();
-        TrainConfig {
-            system: SystemTag::ArcHybrid,
-            scorer,
-            update,
-            beam,
-            epochs: 4,
-            batch: 5,
-            ..TrainConfig::default()
-        }
-    }
-
-    #[derive(Default)]
-    struct Epochs {
-        reports: Vec<EpochReport>,
-        checkpoints: Vec<Checkpoint>,
-    }
-
-    impl Log for Epochs {
-        fn epoch(&mut self, report: &EpochReport) {
-            self.reports.push(report.clone());
-        }
-
-        fn checkpoint(&mut self, make: &dyn Fn() -> Result<Checkpoint>) -> Result<()> {
-            self.checkpoints.push(make()?);
-            Ok(())
-        }
-    }
-
-    fn bytes(model: &Model) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        model.save(&mut bytes).expect("memory");
-        bytes
+        TrainConfig { system: SYSTEM, scorer, update, beam, epochs: 4, batch: 5, ..TrainConfig::default() }
     }
 
     /// It trains, locally and globally, saves, loads, resumes and parses like any other.
     #[test]
     fn a_second_scorer_goes_through_every_door() {
-        let data = data();
+        let data = laws::data(SYSTEM, 40);
         for (update, beam) in [(Update::Local, 1), (Update::MaxViolation, 4), (Update::Early, 2)] {
             let config = config(update, beam);
-            let mut log = Epochs::default();
-            let model = train(&config, &data, &data, None, &mut log).expect("a model");
-            let errors: Vec<u64> = log.reports.iter().map(|report| report.errors).collect();
+            let errors = laws::learns_the_same_again(&config, &data);
             assert!(update != Update::Local || errors[3] < errors[0], "it learns: {errors:?}");
-            assert_ne!(log.checkpoints[0], log.checkpoints[2], "it learns");
-            // Half way and on again gives the same model.
-            let half = Checkpoint::from_bytes(&log.checkpoints[1].to_bytes()).expect("a checkpoint");
-            let resumed = train(&config, &data, &data, Some(&half), &mut ()).expect("a model");
-            assert_eq!(bytes(&resumed), bytes(&model));
-            let read = Model::from_bytes(&bytes(&model)).expect("what was written");
-            let (mut one, mut other) = (Parser::new(model).worker(), Parser::new(read).worker());
-            for entry in &data {
-                let tree = one.parse(&entry.sentence);
-                assert!(tree.is_some());
-                assert_eq!(tree, other.parse(&entry.sentence));
-            }
+            laws::goes_through_every_door(&config, &data);
         }
     }
 
     #[test]
     fn a_scorer_that_does_not_exist_is_refused() {
         let config = TrainConfig { scorer: "trigrams".to_owned(), ..config(Update::Local, 1) };
-        let error = train(&config, &data(), &[], None, &mut ()).expect_err("no such scorer");
+        let error = train(&config, &laws::data(SYSTEM, 40), &[], None, &mut ()).expect_err("no such scorer");
         assert!(error.message.contains("perceptron, neural, stack-lstm, bigrams"), "{error}");
     }
 }

@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod bigrams;
 mod ensemble;
+#[cfg(test)]
+mod laws;
 pub mod neural;
 pub mod perceptron;
 pub mod stack_lstm;
@@ -13,6 +15,8 @@ pub use ensemble::Ensemble;
 
 use std::ops::Range;
 use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
 
 use crate::config::{LossKind, TrainConfig};
 use crate::error::{Code, Error, Result};
@@ -45,16 +49,11 @@ pub trait ScorerKind: Sync {
     /// When the settings do not fit.
     fn learner(&self, config: &TrainConfig, shared: Shared, sentences: &[&Sentence]) -> Result<AnyLearner>;
 
-    /// What [`ScorerModel::header`] and [`ScorerModel::words`] gave.
+    /// The model that a file keeps.
     ///
     /// # Errors
-    /// When they do not fit together.
-    fn load(
-        &self,
-        header: serde_json::Value,
-        words: Arc<dyn WordSource>,
-        shared: Shared,
-    ) -> Result<Arc<dyn ScorerModel>>;
+    /// When its parts do not fit together.
+    fn load(&self, stored: StoredScorer, shared: Shared) -> Result<Arc<dyn ScorerModel>>;
 }
 
 impl dyn ScorerKind {
@@ -69,6 +68,29 @@ impl dyn ScorerKind {
             Error::new(Code::BadTraining, message)
         })
     }
+}
+
+/// What a model file keeps of a scorer.
+#[derive(Clone, Debug)]
+pub struct StoredScorer {
+    /// What [`ScorerModel::header`] gave.
+    pub header: serde_json::Value,
+    /// What [`ScorerModel::words`] gave.
+    pub words: Arc<dyn WordSource>,
+}
+
+impl StoredScorer {
+    /// The header as the type that wrote it, and the words.
+    fn open<T: DeserializeOwned>(self) -> Result<(T, Arc<dyn WordSource>)> {
+        let header = serde_json::from_value(self.header)
+            .map_err(|error| bad_model(format!("in the model's header: {error}")))?;
+        Ok((header, self.words))
+    }
+}
+
+/// An error for a model file whose parts do not fit together.
+fn bad_model(message: impl Into<String>) -> Error {
+    Error::new(Code::BadModel, message)
 }
 
 /// What the scorers of a model have in common.
@@ -88,7 +110,7 @@ impl Shared {
 }
 
 /// A sentence that a scorer has open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlotId(u32);
 
 /// States of one open sentence, which are all of one forest.
@@ -102,14 +124,22 @@ pub struct Views<'a> {
     pub views: &'a [View],
 }
 
+impl<'a> Views<'a> {
+    /// All views of queries, each with its query and the number of its row of scores.
+    pub fn by_row(queries: &'a [Views<'a>]) -> impl Iterator<Item = (usize, &'a Views<'a>, &'a View)> {
+        let views = queries.iter().flat_map(|query| query.views.iter().map(move |view| (query, view)));
+        views.enumerate().map(|(row, (query, view))| (row, query, view))
+    }
+}
+
 /// One row of scores per view; the batch is the only call, one state is a batch of one.
 pub trait Scorer: Send {
     /// Opens sentences, as many as there are, and appends a slot for each: an encoder runs over all of them at once. Every
     /// slot that is open has a forest of its own.
     fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>);
 
-    /// Closes a sentence; its slot may be used again.
-    fn close(&mut self, slot: SlotId);
+    /// Closes a sentence; its slot may be used again. Nothing to do for a scorer that keeps nothing of sentences.
+    fn close(&mut self, _slot: SlotId) {}
 
     /// Fills one row per view, in the order of the queries and their views.
     fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows);
@@ -174,20 +204,21 @@ pub struct WordTags {
     pub feats: Option<Str>,
 }
 
+/// Items over each of some spans with each of some labels.
+#[derive(Clone, Copy, Debug)]
+pub struct Items<'a> {
+    /// The spans.
+    pub spans: &'a [Range<usize>],
+    /// The labels; none: a bare word.
+    pub labels: &'a [Option<(Kind, LabelId)>],
+}
+
 /// A scorer whose scores are sums of what the two topmost items of the stack and the words of the buffer each add, where all
 /// that counts of an item is its label and its words. All numbers are whole, so sums do not depend on their order.
 pub trait ItemScorer {
-    /// What each action gains from items in a role, over each of these spans with each of these labels (none: a bare word).
-    /// There is a row for each, all of the same length, which is at least the number of actions; the labels of the first span
-    /// come first. To ask for many spans at once takes less time. False if a number is too large, or `i16::MIN`.
-    fn of_spans(
-        &mut self,
-        slot: SlotId,
-        role: Role,
-        spans: &[Range<usize>],
-        labels: &[Option<(Kind, LabelId)>],
-        rows: &mut [i16],
-    ) -> bool;
+    /// What each action gains from items in a role. There is a row for each, all of the same length, which is at least the
+    /// number of actions; the labels of the first span come first. To ask for many spans at once takes less time. False if a number is too large, or `i16::MIN`.
+    fn of_spans(&mut self, slot: SlotId, role: Role, items: Items<'_>, rows: &mut [i16]) -> bool;
 
     /// What each action gains from a buffer that begins at word `next`. False if a number is too large.
     fn of_buffer(&mut self, slot: SlotId, next: usize, row: &mut [i16]) -> bool;
@@ -371,6 +402,21 @@ impl<T> Slots<T> {
         (slot, &mut self.items[slot.0 as usize])
     }
 
+    /// A slot for each sentence, with what `make` gives if it is new and `fill` makes of it for the sentence.
+    pub fn open_all(
+        &mut self,
+        sentences: &[&Sentence],
+        slots: &mut Vec<SlotId>,
+        mut make: impl FnMut() -> T,
+        mut fill: impl FnMut(&mut T, &Sentence),
+    ) {
+        for sentence in sentences {
+            let (slot, item) = self.open(&mut make);
+            fill(item, sentence);
+            slots.push(slot);
+        }
+    }
+
     /// Closes a slot.
     pub fn close(&mut self, slot: SlotId) {
         self.closed.push(slot);
@@ -403,6 +449,12 @@ impl Rows {
         self.stride = n_actions.next_multiple_of(BLOCK);
         self.values.clear();
         self.values.resize(n_rows * self.stride, 0.0);
+    }
+
+    /// Makes a row of zeros for each view of these queries.
+    #[inline]
+    pub fn reset_for(&mut self, queries: &[Views<'_>], n_actions: usize) {
+        self.reset(queries.iter().map(|query| query.views.len()).sum(), n_actions);
     }
 
     /// The number of rows.

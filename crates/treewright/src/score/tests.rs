@@ -53,11 +53,7 @@ struct Fixed {
 
 impl Scorer for Fixed {
     fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
-        for sentence in sentences {
-            let (slot, length) = self.lengths.open(|| 0);
-            *length = sentence.len();
-            slots.push(slot);
-        }
+        self.lengths.open_all(sentences, slots, || 0, |length, sentence| *length = sentence.len());
     }
 
     fn close(&mut self, slot: SlotId) {
@@ -65,15 +61,10 @@ impl Scorer for Fixed {
     }
 
     fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
-        rows.reset(queries.iter().map(|query| query.views.len()).sum(), 3);
-        let mut row = 0;
-        for query in queries {
-            let length = *self.lengths.get(query.slot);
-            for view in query.views {
-                let base = (100 * length + 10 * view.next.index()) as f32;
-                (0..3).for_each(|action| rows.row_mut(row)[action] = self.factor * (base + action as f32));
-                row += 1;
-            }
+        rows.reset_for(queries, 3);
+        for (row, query, view) in Views::by_row(queries) {
+            let base = (100 * *self.lengths.get(query.slot) + 10 * view.next.index()) as f32;
+            (0..3).for_each(|action| rows.row_mut(row)[action] = self.factor * (base + action as f32));
         }
     }
 

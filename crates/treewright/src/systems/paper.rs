@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::forest::{Forest, Kind, View};
 use crate::ids::{ActionId, LabelId};
-use crate::oracle::Oracle;
+use crate::oracle::{Oracle, losses_after};
 use crate::system::{ActionSet, TransitionSystem};
 use crate::systems::gold::{self, Gold};
 use crate::systems::{Labels, in_order, top_down};
@@ -169,20 +169,12 @@ impl<S: OpeningSystem> Oracle<S> for PaperOracle {
         out.reset(system.n_actions());
         let now = self.loss(system, forest, state).expect("defined everywhere");
         let next = system.view(state).next.index() as u32;
-        // Openings that are not gold here all have the same loss: one of them is looked at.
-        let mut wrong_opening = None;
-        let mut losses: Vec<(ActionId, u32)> = Vec::new();
-        for action in legal.iter() {
-            let is_gold = |g: &Gold, label| g.label == label && Self::index::<S>(g) == next;
-            let is_wrong =
-                system.opened(action).is_some_and(|label| !self.gold.iter().any(|g| is_gold(g, label)));
-            let known = wrong_opening.filter(|_| is_wrong);
-            let loss = known.or_else(|| self.loss_after(system, forest, state, action));
-            losses.extend(loss.map(|loss| (action, loss)));
-            if is_wrong {
-                wrong_opening = loss;
-            }
-        }
+        let is_gold = |g: &Gold, label| g.label == label && Self::index::<S>(g) == next;
+        let gold = self.gold.clone();
+        // Openings that are not gold here all have the same loss.
+        let is_wrong =
+            |action| system.opened(action).is_some_and(|label| !gold.iter().any(|g| is_gold(g, label)));
+        let losses = losses_after(legal, is_wrong, |action| self.loss_after(system, forest, state, action));
         let least = losses.iter().map(|&(_, loss)| loss).min().unwrap_or(now);
         for (action, _) in losses.into_iter().filter(|&(_, loss)| loss <= now.max(least)) {
             out.insert(action);

@@ -36,7 +36,6 @@ pub use jackknife::jackknife;
 pub use worker::TaggerWorker;
 
 use crate::error::Result;
-use crate::sentence::Sentence;
 use crate::word_classes::{Cluster, WordClasses, WordVectors};
 use bytes::{Reader, Writer, damaged};
 use decode::{Layer, N_LAYERS};
@@ -127,20 +126,6 @@ struct Tables {
 const MAGIC: &[u8; 8] = b"TWTAG\0\0\x02";
 
 impl Tagger {
-    /// Trains a tagger for the columns that the training data fills; with development data, each layer is that of its
-    /// best epoch. The result depends on the data and the settings alone.
-    ///
-    /// # Errors
-    /// When no token has anything to predict, or the settings make no sense.
-    pub fn train(
-        train: &[Sentence],
-        dev: &[Sentence],
-        config: &TagConfig,
-        log: &mut dyn FnMut(&Progress),
-    ) -> Result<Self> {
-        train::train(train, dev, config, log)
-    }
-
     /// A worker for one thread.
     pub fn worker(&self) -> TaggerWorker {
         TaggerWorker::new(self)

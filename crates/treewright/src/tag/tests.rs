@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::worker::TaggerWorker;
 use super::*;
 use crate::error::Code;
-use crate::sentence::Token;
+use crate::sentence::{Sentence, Token};
 use crate::treebank::{self, ReadOptions};
 
 const ENGLISH: &str = include_str!("../../../../data/ud_english_ewt.conllu");

@@ -249,81 +249,88 @@ fn train_layer(
     Ok(frozen)
 }
 
-/// See [`Tagger::train`].
-pub(super) fn train(
-    train: &[Sentence],
-    dev: &[Sentence],
-    config: &TagConfig,
-    log: &mut dyn FnMut(&Progress),
-) -> Result<Tagger> {
-    let bad = |message: &str| Err(Error::new(Code::BadTraining, message));
-    if config.epochs == 0 {
-        return bad("a tagger needs at least one epoch");
-    }
-    let (labels, gold) = Labels::of(train);
-    if labels.columns == [false; super::labels::N_COLUMNS] {
-        return bad("no token of the training data has a tag: there is nothing to learn for a tagger");
-    }
-    let classes = config.vectors.classes(train.iter(), config.seed);
-    let mut analyser = Analyser::default();
-    let mut counts = Counts::default();
-    let tokens = || train.iter().flat_map(|sentence| &sentence.tokens).zip(gold.iter().flatten());
-    let mut token_keys = Vec::new();
-    for (token, &reading) in tokens() {
-        let keys = analyser.keys(&token.form);
-        counts.add(keys.form, reading);
-        counts.add(keys.folded, reading);
-        token_keys.push((keys, reading));
-    }
-    let mut lexicon = Lexicon::of(&counts, &labels);
-    let n_classes = lexicon.classes.len();
-    let mut left_out = Vec::with_capacity(token_keys.len());
-    for (keys, reading) in token_keys {
-        left_out.push(
-            [keys.form, keys.folded].map(|key| counts.without(key, reading, &mut lexicon.classes, &labels)),
+impl Tagger {
+    /// Trains a tagger for the columns that the training data fills; with development data, each layer is that of its
+    /// best epoch. The result depends on the data and the settings alone.
+    ///
+    /// # Errors
+    /// When no token has anything to predict, or the settings make no sense.
+    pub fn train(
+        train: &[Sentence],
+        dev: &[Sentence],
+        config: &TagConfig,
+        log: &mut dyn FnMut(&Progress),
+    ) -> Result<Self> {
+        let bad = |message: &str| Err(Error::new(Code::BadTraining, message));
+        if config.epochs == 0 {
+            return bad("a tagger needs at least one epoch");
+        }
+        let (labels, gold) = Labels::of(train);
+        if labels.columns == [false; super::labels::N_COLUMNS] {
+            return bad("no token of the training data has a tag: there is nothing to learn for a tagger");
+        }
+        let classes = config.vectors.classes(train.iter(), config.seed);
+        let mut analyser = Analyser::default();
+        let mut counts = Counts::default();
+        let tokens = || train.iter().flat_map(|sentence| &sentence.tokens).zip(gold.iter().flatten());
+        let mut token_keys = Vec::new();
+        for (token, &reading) in tokens() {
+            let keys = analyser.keys(&token.form);
+            counts.add(keys.form, reading);
+            counts.add(keys.folded, reading);
+            token_keys.push((keys, reading));
+        }
+        let mut lexicon = Lexicon::of(&counts, &labels);
+        let n_classes = lexicon.classes.len();
+        let mut left_out = Vec::with_capacity(token_keys.len());
+        for (keys, reading) in token_keys {
+            left_out.push(
+                [keys.form, keys.folded]
+                    .map(|key| counts.without(key, reading, &mut lexicon.classes, &labels)),
+            );
+        }
+        let mut left_out = left_out.into_iter();
+        let mut train_examples = examples(
+            train,
+            &lexicon,
+            &classes,
+            |i| gold[i].iter().map(|&reading| Some(reading)).collect(),
+            |_| left_out.next().expect("an entry for every token"),
         );
-    }
-    let mut left_out = left_out.into_iter();
-    let mut train_examples = examples(
-        train,
-        &lexicon,
-        &classes,
-        |i| gold[i].iter().map(|&reading| Some(reading)).collect(),
-        |_| left_out.next().expect("an entry for every token"),
-    );
-    let mut dev_examples = examples(
-        dev,
-        &lexicon,
-        &classes,
-        |i| dev[i].tokens.iter().map(|token| labels.find(token)).collect(),
-        |keys| [keys.form, keys.folded].map(|key| lexicon.get(key)),
-    );
-    let resources = Resources {
-        labels: &labels,
-        lexicon: &lexicon,
-        has_classes: !classes.is_empty(),
-        trust_tags: config.trust_tags,
-        trust_readings: config.trust_readings,
-    };
-    let mut layer = |layer: Layer| {
-        if layer == Layer::Readings {
-            if !labels.has_choice_of_readings() {
-                return Learning::default().frozen(labels.n_readings());
-            }
-            // Readings are learnt, and measured, with the right tags.
-            for example in train_examples.iter_mut().chain(&mut dev_examples) {
-                for (at, gold) in example.sequence.places().zip(&example.gold) {
-                    example.sequence.decided[Layer::Tags as usize][at] =
-                        gold.map_or(0, |gold| labels.tag_of(gold));
+        let mut dev_examples = examples(
+            dev,
+            &lexicon,
+            &classes,
+            |i| dev[i].tokens.iter().map(|token| labels.find(token)).collect(),
+            |keys| [keys.form, keys.folded].map(|key| lexicon.get(key)),
+        );
+        let resources = Resources {
+            labels: &labels,
+            lexicon: &lexicon,
+            has_classes: !classes.is_empty(),
+            trust_tags: config.trust_tags,
+            trust_readings: config.trust_readings,
+        };
+        let mut layer = |layer: Layer| {
+            if layer == Layer::Readings {
+                if !labels.has_choice_of_readings() {
+                    return Learning::default().frozen(labels.n_readings());
+                }
+                // Readings are learnt, and measured, with the right tags.
+                for example in train_examples.iter_mut().chain(&mut dev_examples) {
+                    for (at, gold) in example.sequence.places().zip(&example.gold) {
+                        example.sequence.decided[Layer::Tags as usize][at] =
+                            gold.map_or(0, |gold| labels.tag_of(gold));
+                    }
                 }
             }
-        }
-        train_layer(layer, config, &resources, &mut train_examples, &mut dev_examples, log)
-    };
-    let layers = [layer(Layer::Guesses)?, layer(Layer::Tags)?, layer(Layer::Readings)?];
-    lexicon.classes.truncate(n_classes);
-    let (trust_tags, trust_readings) = (config.trust_tags, config.trust_readings);
-    Ok(Tagger(Arc::new(Tables { labels, lexicon, classes, layers, trust_tags, trust_readings })))
+            train_layer(layer, config, &resources, &mut train_examples, &mut dev_examples, log)
+        };
+        let layers = [layer(Layer::Guesses)?, layer(Layer::Tags)?, layer(Layer::Readings)?];
+        lexicon.classes.truncate(n_classes);
+        let (trust_tags, trust_readings) = (config.trust_tags, config.trust_readings);
+        Ok(Tagger(Arc::new(Tables { labels, lexicon, classes, layers, trust_tags, trust_readings })))
+    }
 }
 
 #[cfg(test)]

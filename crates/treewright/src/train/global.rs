@@ -1,7 +1,7 @@
 //! Global training: the derivation that a decoder prefers against the gold one (structured perceptron).
 
 use super::{Epoch, Example, Task};
-use crate::decode::{Input, Violation};
+use crate::decode::{Input, Reference, Violation};
 use crate::forest::Forest;
 use crate::ids::ActionId;
 use crate::registry::Registered;
@@ -20,9 +20,8 @@ pub(super) fn epoch<S: Registered>(
     let mut errors = 0;
     for (done, &i) in order.iter().enumerate() {
         let Example { sentence, actions, .. } = &examples[i];
-        if let Some(violation) =
-            decoder.violation(Input { system, scorer: learner, sentence }, actions, config.update)
-        {
+        let reference = Reference { actions, update: config.update };
+        if let Some(violation) = decoder.violation(Input { system, scorer: learner, sentence }, reference) {
             learn(&**system, &examples[i], &violation, &mut forest, learner);
             errors += 1;
         }

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::forest::Kind;
 use crate::ids::LabelId;
-use crate::score::{ItemScorer, Role, SlotId};
+use crate::score::{ItemScorer, Items, Role, SlotId};
 use crate::sentence::Str;
 use crate::system::SpanActions;
 use crate::tree::Side;
@@ -243,10 +243,11 @@ impl Space {
                     self.nodes.extend(symbols.iter().copied().zip(row..).map(node));
                 }
                 let values = first * columns..self.nodes.len() * columns;
-                fits &= scorer.of_spans(slot, Role::Top, spans, &labels, &mut self.tops[values.clone()]);
+                let items = Items { spans, labels: &labels };
+                fits &= scorer.of_spans(slot, Role::Top, items, &mut self.tops[values.clone()]);
                 // Something must be left to stand on top of it.
                 if spans.first().is_some_and(|span| span.end < n) {
-                    fits &= scorer.of_spans(slot, Role::Below, spans, &labels, &mut self.belows[values]);
+                    fits &= scorer.of_spans(slot, Role::Below, items, &mut self.belows[values]);
                 }
                 self.finish_rows(grammar, first);
             }

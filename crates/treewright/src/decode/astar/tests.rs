@@ -11,7 +11,7 @@ use crate::ids::LabelId;
 use crate::laws;
 use crate::rng::Rng;
 use crate::score::perceptron::Perceptron;
-use crate::score::{ItemScorer, Learner, Learning, Role, Rows, SlotId, Slots, Views};
+use crate::score::{ItemScorer, Items, Learner, Learning, Role, Rows, SlotId, Views};
 use crate::system::ActionSet;
 use crate::systems::binary::Symbols;
 use crate::systems::bottom_up_2n::BottomUp2n;
@@ -22,12 +22,11 @@ struct SumOfNoise {
     seed: u64,
     values: usize,
     is_separate: bool,
-    slots: Slots<()>,
 }
 
 impl SumOfNoise {
     fn new(n_actions: usize, seed: u64, values: usize) -> Self {
-        SumOfNoise { n_actions, seed, values, is_separate: true, slots: Slots::default() }
+        SumOfNoise { n_actions, seed, values, is_separate: true }
     }
 
     fn fill(&self, what: [usize; 4], row: &mut [i16]) {
@@ -49,19 +48,13 @@ impl SumOfNoise {
 
 impl Scorer for SumOfNoise {
     fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
-        slots.extend(sentences.iter().map(|_| self.slots.open(|| ()).0));
-    }
-
-    fn close(&mut self, slot: SlotId) {
-        self.slots.close(slot);
+        slots.extend(sentences.iter().map(|_| SlotId::default()));
     }
 
     fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
-        let views: Vec<_> =
-            queries.iter().flat_map(|query| query.views.iter().map(|view| (query.forest, view))).collect();
-        rows.reset(views.len(), self.n_actions);
+        rows.reset_for(queries, self.n_actions);
         let mut part = vec![0; self.n_actions];
-        for (i, (forest, view)) in views.into_iter().enumerate() {
+        for (row, &Views { forest, .. }, view) in Views::by_row(queries) {
             let mut sum = vec![0; self.n_actions];
             for (role, place) in [(Role::Top, Place::Deque(0)), (Role::Below, Place::Stack(0))] {
                 let Some(node) = forest.peek(view, place).map(|node| forest.node(node)) else { continue };
@@ -71,7 +64,7 @@ impl Scorer for SumOfNoise {
             }
             self.fill([9, view.next.index(), 0, 0], &mut part);
             rows::add(&mut sum, &part);
-            rows.row_mut(i).iter_mut().zip(sum).for_each(|(score, sum)| *score = sum as f32);
+            rows.row_mut(row).iter_mut().zip(sum).for_each(|(score, sum)| *score = sum as f32);
         }
     }
 
@@ -85,14 +78,8 @@ impl Scorer for SumOfNoise {
 }
 
 impl ItemScorer for SumOfNoise {
-    fn of_spans(
-        &mut self,
-        _slot: SlotId,
-        role: Role,
-        spans: &[Range<usize>],
-        labels: &[Option<(Kind, LabelId)>],
-        rows: &mut [i16],
-    ) -> bool {
+    fn of_spans(&mut self, _slot: SlotId, role: Role, items: Items<'_>, rows: &mut [i16]) -> bool {
+        let Items { spans, labels } = items;
         let stride = rows.len() / (spans.len() * labels.len()).max(1);
         let items = spans.iter().flat_map(|span| labels.iter().map(move |&label| (span.clone(), label)));
         for ((span, label), row) in items.zip(rows.chunks_exact_mut(stride.max(1))) {
@@ -216,7 +203,12 @@ fn what_items_add_sums_up_to_the_scores_of_states() {
                     };
                     let span = node.left.index()..node.right.index();
                     let label = node.label.map(|label| (node.kind, label));
-                    assert!(items.of_spans(slot, role, &[span], &[label], &mut part));
+                    assert!(items.of_spans(
+                        slot,
+                        role,
+                        Items { spans: &[span], labels: &[label] },
+                        &mut part
+                    ));
                     sum.iter_mut().zip(&part).for_each(|(sum, part)| *sum += part);
                 }
                 n_scores += sum.iter().filter(|score| **score != 0).count();
@@ -246,12 +238,12 @@ fn many_spans_at_once_have_the_rows_that_each_has_alone() {
             let slot = scorer.open_one(&sentence);
             let items = scorer.by_item().expect("a separable set");
             let mut rows = vec![7; spans.len() * labels.len() * n_columns];
-            assert!(items.of_spans(slot, role, &spans, &labels, &mut rows));
+            assert!(items.of_spans(slot, role, Items { spans: &spans, labels: &labels }, &mut rows));
             assert!(rows.iter().any(|&score| score != 0), "something was learnt");
             let mut row = vec![7; n_columns];
             let wanted = spans.iter().flat_map(|span| labels.iter().map(move |&label| (span.clone(), label)));
             for ((span, label), found) in wanted.zip(rows.chunks_exact(n_columns)) {
-                assert!(items.of_spans(slot, role, &[span], &[label], &mut row));
+                assert!(items.of_spans(slot, role, Items { spans: &[span], labels: &[label] }, &mut row));
                 assert_eq!(found, row);
             }
             scorer.close(slot);

@@ -4,9 +4,9 @@ use super::signature::Part;
 use super::*;
 use crate::decode::exhaustive::Exhaustive;
 use crate::decode::{Greedy, Method};
-use crate::features::{Encoded, Extractor, TemplateSet, Vocabulary, shipped};
+use crate::features::{TemplateSet, Vocabulary, shipped};
 use crate::rng::Rng;
-use crate::score::Slots;
+use crate::score::perceptron::FeatureReader;
 use crate::systems::arc_eager::ArcEager;
 use crate::systems::arc_hybrid::ArcHybrid;
 use crate::systems::arc_hybrid_swap::ArcHybridSwap;
@@ -15,11 +15,8 @@ use crate::systems::bottom_up_2n::BottomUp2n;
 
 /// Random weights for the features of a template set.
 struct RandomWeights {
-    vocabulary: Arc<Vocabulary>,
     horizon: Horizon,
-    extractor: Extractor,
-    encoded: Slots<Encoded>,
-    keys: Vec<u64>,
+    reader: FeatureReader,
     n_actions: usize,
     seed: u64,
     /// Weights are drawn from this many values: few give ties.
@@ -31,11 +28,8 @@ impl RandomWeights {
         // Every word is known by name.
         let twice = [sentence(12), sentence(12)];
         RandomWeights {
-            vocabulary: Arc::new(Vocabulary::of(twice.iter())),
             horizon: templates.horizon(),
-            extractor: Extractor::new(templates),
-            encoded: Slots::default(),
-            keys: Vec::new(),
+            reader: FeatureReader::new(Arc::new(Vocabulary::of(twice.iter())), templates),
             n_actions,
             seed,
             values,
@@ -45,15 +39,11 @@ impl RandomWeights {
 
 impl Scorer for RandomWeights {
     fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
-        for sentence in sentences {
-            let (slot, encoded) = self.encoded.open(|| self.extractor.encoded());
-            self.vocabulary.encode(sentence, encoded);
-            slots.push(slot);
-        }
+        self.reader.open(sentences, slots);
     }
 
     fn close(&mut self, slot: SlotId) {
-        self.encoded.close(slot);
+        self.reader.close(slot);
     }
 
     fn horizon(&self) -> Option<&Horizon> {
@@ -61,16 +51,15 @@ impl Scorer for RandomWeights {
     }
 
     fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
-        rows.reset(queries.iter().map(|query| query.views.len()).sum(), self.n_actions);
-        let views = queries.iter().flat_map(|query| query.views.iter().map(move |view| (query, view)));
-        for (i, (query, view)) in views.enumerate() {
-            self.extractor.extract(query.forest, view, self.encoded.get(query.slot), &mut self.keys);
-            for (action, score) in rows.row_mut(i).iter_mut().enumerate() {
+        rows.reset_for(queries, self.n_actions);
+        for (row, query, view) in Views::by_row(queries) {
+            let keys = self.reader.keys(query.slot, query.forest, view);
+            for (action, score) in rows.row_mut(row).iter_mut().enumerate() {
                 let weight = |&key: &u64| {
                     let mut rng = Rng::new(key ^ self.seed.rotate_left(32) ^ action as u64);
                     rng.below(self.values) as f32 - (self.values / 2) as f32
                 };
-                *score = self.keys.iter().map(weight).sum();
+                *score = keys.iter().map(weight).sum();
             }
         }
     }
@@ -341,11 +330,8 @@ fn violations_are_real() {
             for width in [1, 3, 1 << 10] {
                 let mut dp = DpBeam::new(width);
                 for (reference, score) in exhaustive.iter().step_by(7) {
-                    let violation = dp.violation(
-                        Input { system: &system, scorer, sentence: &sentence(3) },
-                        reference,
-                        update,
-                    );
+                    let input = Input { system: &system, scorer, sentence: &sentence(3) };
+                    let violation = dp.violation(input, Reference { actions: reference, update });
                     let is_best = *score == best;
                     match violation {
                         Some(Violation { predicted, reference: part }) => {

@@ -130,10 +130,22 @@ fn scales_name(name: &str) -> String {
 }
 
 /// The number of vectors and their width that a file claims to have, if it has any.
-pub(in crate::score) fn vector_shape(words: &[u32]) -> Option<[usize; 2]> {
+fn vector_shape(words: &[u32]) -> Option<[usize; 2]> {
     let reader = Reader::open(words)?;
     let entry: Entry = serde_json::from_value(reader.header.get("vectors")?.clone()).ok()?;
     entry.shape.try_into().ok()
+}
+
+/// No vectors yet, but of the width that those of a file have.
+///
+/// # Errors
+/// When they are so wide that it must be damage.
+pub(in crate::score) fn vectors_of_width(words: &[u32]) -> Result<Vectors, &'static str> {
+    let width = vector_shape(words).map_or(0, |[_, width]| width);
+    if width > 1 << 14 {
+        return Err("the network's word vectors are too wide");
+    }
+    Ok(Vectors { width, ..Vectors::default() })
 }
 
 /// A file that is read array by array.

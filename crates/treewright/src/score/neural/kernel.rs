@@ -122,6 +122,20 @@ pub(in crate::score) fn multiply(left: Left<'_>, right: &Packed, out: &mut [f32]
     }
 }
 
+/// The rows of a block: where the first begins, and how far it is to the next.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<T> {
+    pub(super) start: T,
+    pub(super) stride: usize,
+}
+
+/// The weights of a block: panels of `k` lines, one after the other.
+#[derive(Clone, Copy)]
+struct Panels {
+    lines: *const Line,
+    k: usize,
+}
+
 /// Computes blocks of a product.
 trait Blocks {
     /// The most rows of a block: their sums leave registers for a row of weights.
@@ -133,18 +147,37 @@ trait Blocks {
     /// `M` rows and `P` panels.
     ///
     /// # Safety
-    /// The processor has what the blocks need; `a` has `M` rows of `k` numbers, `a_stride` apart; `b` has `P` panels of `k`
-    /// lines; `c` has `M` rows of `P` panels, `c_stride` apart, which nobody else uses.
+    /// The processor has what the blocks need; `a` has `M` rows of `b.k` numbers; `b` has `P` panels; `c` has `M` rows of `P`
+    /// panels, which nobody else uses.
     unsafe fn block<const M: usize, const P: usize>(
-        a: *const f32,
-        a_stride: usize,
-        k: usize,
-        b: *const Line,
-        c: *mut f32,
-        c_stride: usize,
+        a: Rows<*const f32>,
+        b: Panels,
+        c: Rows<*mut f32>,
         sum: Sum,
     );
 }
+
+/// The block of a kernel for this many rows and panels.
+macro_rules! block {
+    ($kernel:ty, $rows:expr, $panels:literal) => {
+        match $rows {
+            1 => <$kernel>::block::<1, $panels>,
+            2 => <$kernel>::block::<2, $panels>,
+            3 => <$kernel>::block::<3, $panels>,
+            4 => <$kernel>::block::<4, $panels>,
+            5 => <$kernel>::block::<5, $panels>,
+            6 => <$kernel>::block::<6, $panels>,
+            7 => <$kernel>::block::<7, $panels>,
+            8 => <$kernel>::block::<8, $panels>,
+            9 => <$kernel>::block::<9, $panels>,
+            10 => <$kernel>::block::<10, $panels>,
+            11 => <$kernel>::block::<11, $panels>,
+            _ => <$kernel>::block::<12, $panels>,
+        }
+    };
+}
+
+pub(super) use block;
 
 fn in_blocks<B: Blocks>(left: Left<'_>, right: &Packed, out: &mut [f32], stride: usize, sum: Sum) {
     let (m, k, n) = (left.n_rows, right.n_rows, right.n_columns);
@@ -179,13 +212,14 @@ fn in_blocks<B: Blocks>(left: Left<'_>, right: &Packed, out: &mut [f32], stride:
             // SAFETY: `multiply` has checked the processor and the lengths of both sides and of the product; a block that
             // would reach over its edge has memory of its own.
             unsafe {
-                let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
                 let block = match p {
-                    4 => BlockFn::<4>::of::<B>(rows),
-                    2 => BlockFn::<2>::of::<B>(rows),
-                    _ => BlockFn::<1>::of::<B>(rows),
+                    4 => block!(B, rows, 4),
+                    2 => block!(B, rows, 2),
+                    _ => block!(B, rows, 1),
                 };
-                block(a, left.stride, k, b, c, c_stride, sum);
+                let a = Rows { start: a.as_ptr(), stride: left.stride };
+                let c = Rows { start: c.as_mut_ptr(), stride: c_stride };
+                block(a, Panels { lines: b.as_ptr(), k }, c, sum);
             }
             if is_edge {
                 for (r, edge) in edge.chunks_exact(PANEL).take(rows).enumerate() {
@@ -196,31 +230,6 @@ fn in_blocks<B: Blocks>(left: Left<'_>, right: &Packed, out: &mut [f32], stride:
             row += rows;
         }
         panel += p;
-    }
-}
-
-type Block = unsafe fn(*const f32, usize, usize, *const Line, *mut f32, usize, Sum);
-
-/// The blocks of `P` panels.
-struct BlockFn<const P: usize>;
-
-impl<const P: usize> BlockFn<P> {
-    #[inline]
-    fn of<B: Blocks>(rows: usize) -> Block {
-        match rows {
-            1 => B::block::<1, P>,
-            2 => B::block::<2, P>,
-            3 => B::block::<3, P>,
-            4 => B::block::<4, P>,
-            5 => B::block::<5, P>,
-            6 => B::block::<6, P>,
-            7 => B::block::<7, P>,
-            8 => B::block::<8, P>,
-            9 => B::block::<9, P>,
-            10 => B::block::<10, P>,
-            11 => B::block::<11, P>,
-            _ => B::block::<12, P>,
-        }
     }
 }
 
@@ -246,12 +255,9 @@ impl Blocks for Plain {
     #[allow(clippy::needless_range_loop, reason = "places of one block in three arrays")]
     #[inline(always)]
     unsafe fn block<const M: usize, const P: usize>(
-        a: *const f32,
-        a_stride: usize,
-        k: usize,
-        b: *const Line,
-        c: *mut f32,
-        c_stride: usize,
+        a: Rows<*const f32>,
+        b: Panels,
+        c: Rows<*mut f32>,
         sum: Sum,
     ) {
         // SAFETY: the caller's promise.
@@ -260,15 +266,15 @@ impl Blocks for Plain {
             for r in 0..M {
                 for q in 0..P {
                     if sum == Sum::Added {
-                        sums[r][q] = *c.add(r * c_stride + q * PANEL).cast();
+                        sums[r][q] = *c.start.add(r * c.stride + q * PANEL).cast();
                     }
                 }
             }
-            for p in 0..k {
+            for p in 0..b.k {
                 for r in 0..M {
-                    let x = *a.add(r * a_stride + p);
+                    let x = *a.start.add(r * a.stride + p);
                     for q in 0..P {
-                        let line = &(*b.add(q * k + p)).0;
+                        let line = &(*b.lines.add(q * b.k + p)).0;
                         for (sum, weight) in sums[r][q].iter_mut().zip(line) {
                             *sum = x.mul_add(*weight, *sum);
                         }
@@ -277,7 +283,7 @@ impl Blocks for Plain {
             }
             for r in 0..M {
                 for q in 0..P {
-                    *c.add(r * c_stride + q * PANEL).cast() = sums[r][q];
+                    *c.start.add(r * c.stride + q * PANEL).cast() = sums[r][q];
                 }
             }
         }
@@ -298,12 +304,9 @@ impl Blocks for Avx2 {
     #[allow(clippy::needless_range_loop, reason = "places of one block in three arrays")]
     #[target_feature(enable = "avx2,fma")]
     unsafe fn block<const M: usize, const P: usize>(
-        a: *const f32,
-        a_stride: usize,
-        k: usize,
-        b: *const Line,
-        c: *mut f32,
-        c_stride: usize,
+        a: Rows<*const f32>,
+        b: Panels,
+        c: Rows<*mut f32>,
         sum: Sum,
     ) {
         use std::arch::x86_64::{
@@ -316,17 +319,17 @@ impl Blocks for Avx2 {
             if sum == Sum::Added {
                 for r in 0..M {
                     for q in 0..P {
-                        let at = c.add(r * c_stride + q * PANEL);
+                        let at = c.start.add(r * c.stride + q * PANEL);
                         sums[r][q] = [_mm256_loadu_ps(at), _mm256_loadu_ps(at.add(PANEL / 2))];
                     }
                 }
             }
-            for p in 0..k {
+            for p in 0..b.k {
                 for q in 0..P {
-                    let line: *const f32 = b.add(q * k + p).cast();
+                    let line: *const f32 = b.lines.add(q * b.k + p).cast();
                     let (low, high) = (_mm256_load_ps(line), _mm256_load_ps(line.add(PANEL / 2)));
                     for r in 0..M {
-                        let x = _mm256_broadcast_ss(&*a.add(r * a_stride + p));
+                        let x = _mm256_broadcast_ss(&*a.start.add(r * a.stride + p));
                         sums[r][q][0] = _mm256_fmadd_ps(x, low, sums[r][q][0]);
                         sums[r][q][1] = _mm256_fmadd_ps(x, high, sums[r][q][1]);
                     }
@@ -334,7 +337,7 @@ impl Blocks for Avx2 {
             }
             for r in 0..M {
                 for q in 0..P {
-                    let at = c.add(r * c_stride + q * PANEL);
+                    let at = c.start.add(r * c.stride + q * PANEL);
                     _mm256_storeu_ps(at, sums[r][q][0]);
                     _mm256_storeu_ps(at.add(PANEL / 2), sums[r][q][1]);
                 }
@@ -357,12 +360,9 @@ impl Blocks for Avx512 {
     #[allow(clippy::needless_range_loop, reason = "places of one block in three arrays")]
     #[target_feature(enable = "avx512f")]
     unsafe fn block<const M: usize, const P: usize>(
-        a: *const f32,
-        a_stride: usize,
-        k: usize,
-        b: *const Line,
-        c: *mut f32,
-        c_stride: usize,
+        a: Rows<*const f32>,
+        b: Panels,
+        c: Rows<*mut f32>,
         sum: Sum,
     ) {
         use std::arch::x86_64::{
@@ -375,17 +375,17 @@ impl Blocks for Avx512 {
             if sum == Sum::Added {
                 for r in 0..M {
                     for q in 0..P {
-                        sums[r][q] = _mm512_loadu_ps(c.add(r * c_stride + q * PANEL));
+                        sums[r][q] = _mm512_loadu_ps(c.start.add(r * c.stride + q * PANEL));
                     }
                 }
             }
-            for p in 0..k {
+            for p in 0..b.k {
                 let mut lines = [_mm512_setzero_ps(); P];
                 for q in 0..P {
-                    lines[q] = _mm512_load_ps(b.add(q * k + p).cast());
+                    lines[q] = _mm512_load_ps(b.lines.add(q * b.k + p).cast());
                 }
                 for r in 0..M {
-                    let x = _mm512_set1_ps(*a.add(r * a_stride + p));
+                    let x = _mm512_set1_ps(*a.start.add(r * a.stride + p));
                     for q in 0..P {
                         sums[r][q] = _mm512_fmadd_ps(x, lines[q], sums[r][q]);
                     }
@@ -393,7 +393,7 @@ impl Blocks for Avx512 {
             }
             for r in 0..M {
                 for q in 0..P {
-                    _mm512_storeu_ps(c.add(r * c_stride + q * PANEL), sums[r][q]);
+                    _mm512_storeu_ps(c.start.add(r * c.stride + q * PANEL), sums[r][q]);
                 }
             }
         }

@@ -1,6 +1,8 @@
 //! Bidirectional LSTM layers over batches of sentences. A batch has no padding: sentences go by length, the longest first,
 //! and at each position only those take part that are long enough.
 
+use std::ops::Range;
+
 use super::kernel::{Left, Packed, Sum, lstm_cell, lstm_cell_back, multiply};
 use super::layers::{Array, Arrays, Right, Scratch, sum_rows, uniform};
 use crate::rng::Rng;
@@ -98,6 +100,34 @@ pub(super) struct LstmMemory {
     h_before: Vec<f32>,
 }
 
+/// One direction: where its numbers lie in the rows of both.
+#[derive(Clone, Copy)]
+struct Lane {
+    /// Units in each direction.
+    n: usize,
+    direction: usize,
+}
+
+impl Lane {
+    fn units(self, row: usize) -> Range<usize> {
+        let start = (2 * row + self.direction) * self.n;
+        start..start + self.n
+    }
+
+    fn gates(self, row: usize) -> Range<usize> {
+        let start = (2 * row + self.direction) * 4 * self.n;
+        start..start + 4 * self.n
+    }
+
+    /// Copies the state of a row; without one, zeros.
+    fn copy(self, states: &[f32], row: Option<usize>, out: &mut [f32]) {
+        match row {
+            Some(row) => out.copy_from_slice(&states[self.units(row)]),
+            None => out.fill(0.0),
+        }
+    }
+}
+
 impl BiLstm {
     pub(super) fn new(arrays: &mut Arrays, name: &str, n_in: usize, n_units: usize) -> Self {
         let input = arrays.add(format!("{name}.input"), n_in, 8 * n_units);
@@ -154,7 +184,7 @@ impl BiLstm {
         let (n, n_in, n_rows) = (self.n_units, self.input.n_rows, batch.n_rows());
         let LstmMemory { gates, c, tanh_c, h, c_before, dc, h_before } = memory;
         for direction in 0..2 {
-            let (of_gates, of_units) = (direction * 4 * n, direction * n);
+            let lane = Lane { n, direction };
             dc.clear();
             dc.resize(batch.ranks.len() * n, 0.0);
             for (position, before) in batch.walk(direction).rev() {
@@ -162,23 +192,18 @@ impl BiLstm {
                 let n_before = before.map_or(0, |before| batch.n_shared(position, before));
                 for rank in 0..batch.size(position) {
                     let row = start + rank;
-                    match before.filter(|_| rank < n_before) {
-                        Some(before) => {
-                            let at = (batch.starts[before] + rank) * 2 * n + of_units;
-                            c_before.copy_from_slice(&c[at..at + n]);
-                        }
-                        None => c_before.fill(0.0),
-                    }
-                    let units = row * 2 * n + of_units..row * 2 * n + of_units + n;
-                    let gates = &mut gates[row * 8 * n + of_gates..row * 8 * n + of_gates + 4 * n];
+                    let row_before =
+                        before.filter(|_| rank < n_before).map(|before| batch.starts[before] + rank);
+                    lane.copy(c, row_before, c_before);
+                    let (units, gates) = (lane.units(row), &mut gates[lane.gates(row)]);
                     let dc = &mut dc[rank * n..(rank + 1) * n];
                     lstm_cell_back(gates, c_before, &tanh_c[units.clone()], &d_out[units], dc);
                 }
                 if let Some(before) = before {
                     let d_gates =
-                        Left { values: &gates[start * 8 * n + of_gates..], n_rows: n_before, stride: 8 * n };
-                    let at = batch.starts[before] * 2 * n + of_units;
-                    multiply(d_gates, &packed.recurrent_back[direction], &mut d_out[at..], 2 * n, Sum::Added);
+                        Left { values: &gates[lane.gates(start).start..], n_rows: n_before, stride: 8 * n };
+                    let d_before = &mut d_out[lane.units(batch.starts[before]).start..];
+                    multiply(d_gates, &packed.recurrent_back[direction], d_before, 2 * n, Sum::Added);
                 }
             }
             h_before.clear();
@@ -187,14 +212,14 @@ impl BiLstm {
                 let Some(before) = before else { continue };
                 for rank in 0..batch.n_shared(position, before) {
                     let to = (batch.starts[position] + rank) * n;
-                    let from = (batch.starts[before] + rank) * 2 * n + of_units;
-                    h_before[to..to + n].copy_from_slice(&h[from..from + n]);
+                    let from = lane.units(batch.starts[before] + rank);
+                    h_before[to..to + n].copy_from_slice(&h[from]);
                 }
             }
-            let d_gates = Left { values: &gates[of_gates..], n_rows, stride: 8 * n };
+            let d_gates = Left { values: &gates[lane.gates(0).start..], n_rows, stride: 8 * n };
             let to = self.recurrent[direction].of_mut(gradients);
             scratch.outer_product(Left::dense(h_before, n), n, d_gates, 4 * n, to, 4 * n);
-            let to = &mut self.input.of_mut(gradients)[of_gates..];
+            let to = &mut self.input.of_mut(gradients)[lane.gates(0).start..];
             scratch.product_with_packed(Left::dense(x, n_in), n_in, to, 8 * n);
         }
         sum_rows(gates, self.bias.of_mut(gradients));
@@ -213,27 +238,22 @@ impl PackedBiLstm {
         gates.chunks_exact_mut(8 * n).for_each(|row| row.copy_from_slice(&self.bias));
         self.input.multiply(Left { values: x, n_rows, stride: n_in }, gates, 8 * n, Sum::Added);
         for direction in 0..2 {
-            let (of_gates, of_units) = (direction * 4 * n, direction * n);
+            let lane = Lane { n, direction };
             for (position, before) in batch.walk(direction) {
                 let start = batch.starts[position];
                 let n_before = before.map_or(0, |before| batch.n_shared(position, before));
                 if let Some(before) = before {
-                    let at = batch.starts[before] * 2 * n + of_units;
-                    let states = Left { values: &h[at..], n_rows: n_before, stride: 2 * n };
-                    let sums = &mut gates[start * 8 * n + of_gates..];
+                    let values = &h[lane.units(batch.starts[before]).start..];
+                    let states = Left { values, n_rows: n_before, stride: 2 * n };
+                    let sums = &mut gates[lane.gates(start).start..];
                     self.recurrent[direction].multiply(states, sums, 8 * n, Sum::Added);
                 }
                 for rank in 0..batch.size(position) {
                     let row = start + rank;
-                    match before.filter(|_| rank < n_before) {
-                        Some(before) => {
-                            let at = (batch.starts[before] + rank) * 2 * n + of_units;
-                            c_before.copy_from_slice(&c[at..at + n]);
-                        }
-                        None => c_before.fill(0.0),
-                    }
-                    let units = row * 2 * n + of_units..row * 2 * n + of_units + n;
-                    let gates = &mut gates[row * 8 * n + of_gates..row * 8 * n + of_gates + 4 * n];
+                    let row_before =
+                        before.filter(|_| rank < n_before).map(|before| batch.starts[before] + rank);
+                    lane.copy(c, row_before, c_before);
+                    let (units, gates) = (lane.units(row), &mut gates[lane.gates(row)]);
                     let (c, tanh_c, h) = (&mut c[units.clone()], &mut tanh_c[units.clone()], &mut h[units]);
                     lstm_cell(gates, c_before, c, tanh_c, h);
                 }

@@ -4,6 +4,8 @@
 //! Deviations: beside or instead of characters, words are known by hashed prefixes, suffixes, shape and form; the first layer
 //! over places is computed once per word; the labels of items and dependents are looked at; tags are learnt beside actions.
 
+pub(in crate::score) mod any_network;
+pub(in crate::score) mod batch_learner;
 mod characters;
 mod encoder;
 pub(in crate::score) mod file;
@@ -24,17 +26,17 @@ pub use self::encoder::Encoder;
 
 use std::sync::Arc;
 
+use self::any_network::ParsingNetwork;
+use self::batch_learner::NetworkLearner;
 use self::characters::Alphabet;
 use self::encoder::EncoderInput;
-use self::learner::NeuralLearner;
 use self::model::NeuralModel;
 use self::network::Network;
 use self::places::{Places, default_places};
 use self::words::{Lexicon, Reader, TagColumn, TagSet, Vectors};
-use super::{AnyLearner, ScorerKind, ScorerModel, Shared};
+use super::{AnyLearner, ScorerKind, ScorerModel, Shared, StoredScorer};
 use crate::config::{NeuralConfig, TrainConfig};
 use crate::error::{Code, Error, Result};
-use crate::map::WordSource;
 use crate::sentence::Sentence;
 
 /// The kind.
@@ -43,7 +45,7 @@ pub struct NeuralKind;
 
 impl ScorerKind for NeuralKind {
     fn name(&self) -> &'static str {
-        "neural"
+        Network::KIND
     }
 
     fn learner(&self, config: &TrainConfig, shared: Shared, sentences: &[&Sentence]) -> Result<AnyLearner> {
@@ -76,16 +78,12 @@ impl ScorerKind for NeuralKind {
         let width = encoder.as_ref().map(|encoder| encoder.header.width());
         let mut network = Network::new(&settings, reader, width, tag_sets, places, shared.kind_ends);
         network.encoder = encoder;
-        Ok(AnyLearner::Batch(Box::new(NeuralLearner::new(network, extra, config.seed))))
+        let learner = NetworkLearner::new(network, extra, learner::settings(&settings), config.seed);
+        Ok(AnyLearner::Batch(Box::new(learner)))
     }
 
-    fn load(
-        &self,
-        header: serde_json::Value,
-        words: Arc<dyn WordSource>,
-        shared: Shared,
-    ) -> Result<Arc<dyn ScorerModel>> {
-        Ok(Arc::new(NeuralModel::load(header, words, shared.kind_ends)?))
+    fn load(&self, stored: StoredScorer, shared: Shared) -> Result<Arc<dyn ScorerModel>> {
+        Ok(Arc::new(NeuralModel::load(stored, shared.kind_ends)?))
     }
 }
 

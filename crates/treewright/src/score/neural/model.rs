@@ -5,17 +5,16 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::NeuralKind;
+use super::any_network::{NetworkModel, ParsingNetwork};
 use super::characters::Alphabet;
 use super::encoder::{EncoderHeader, EncoderInput};
-use super::file::{self, Extra, Numbers, Precision};
-use super::network::{Encoding, Network, PackedNetwork, States, Weights};
+use super::file::{self, Extra};
+use super::network::{Encoding, Network, States, Weights};
 use super::places::Places;
-use super::words::{Lexicon, Reader, TagSet, Vectors};
+use super::words::{Lexicon, Reader, TagSet};
 use crate::config::NeuralConfig;
-use crate::error::{Code, Error, Result};
-use crate::map::WordSource;
-use crate::score::{Rows, Scorer, ScorerKind, ScorerModel, SlotId, Slots, Views, WordTags};
+use crate::error::Result;
+use crate::score::{Rows, Scorer, SlotId, Slots, StoredScorer, Views, WordTags, bad_model};
 use crate::sentence::{Sentence, Str, Token};
 
 /// What the model file says beside the numbers.
@@ -30,102 +29,53 @@ struct Header {
     encoder: Option<EncoderHeader>,
 }
 
-/// A network with its numbers.
-#[derive(Clone, Debug)]
-pub(super) struct NeuralModel {
-    network: Arc<Network>,
-    packed: Arc<PackedNetwork>,
-    /// The file.
-    words: Arc<dyn WordSource>,
-    numbers: Arc<Numbers>,
-}
+pub(super) type NeuralModel = NetworkModel<Network>;
 
 impl NeuralModel {
-    /// A model with all numbers of a network, and the arrays of its encoder.
-    pub(super) fn new(network: Arc<Network>, all: &[f32], extra: &[Extra]) -> Self {
-        Self::stored(network, all, extra, Precision::Whole)
-    }
-
-    /// A model as it is when it comes back from a file.
-    fn stored(network: Arc<Network>, all: &[f32], extra: &[Extra], precision: Precision) -> Self {
-        let words = file::write(&network.arrays, all, &network.reader.vectors, extra, precision);
-        let (numbers, ..) =
-            file::read(&words, &network.arrays, extra).expect("what was just written can be read");
-        Self::packed(network, Arc::new(words), numbers)
-    }
-
-    fn packed(network: Arc<Network>, words: Arc<dyn WordSource>, numbers: Numbers) -> Self {
-        let (packed, numbers) = (Arc::default(), Arc::new(numbers));
-        let mut model = NeuralModel { network, packed, words, numbers };
-        let mut packed = PackedNetwork::default();
-        model.network.pack(model.numbers(), false, &mut packed);
-        if let Numbers::Owned(all) = &*model.numbers {
-            model.network.shrink(all, &mut packed);
-        }
-        model.packed = Arc::new(packed);
-        model
-    }
-
-    /// Reads what `header` and `words` gave.
-    pub(super) fn load(
-        header: serde_json::Value,
-        words: Arc<dyn WordSource>,
-        kind_ends: Vec<usize>,
-    ) -> Result<Self> {
-        let bad = |message: String| Error::new(Code::BadModel, message);
-        let Header { settings, lexicon, alphabet, tag_sets, encoder } =
-            serde_json::from_value(header).map_err(|error| bad(format!("in the model's header: {error}")))?;
-        settings.check().map_err(|error| bad(error.message.to_string()))?;
+    /// The model that a file keeps.
+    pub(super) fn load(stored: StoredScorer, kind_ends: Vec<usize>) -> Result<Self> {
+        let (Header { settings, lexicon, alphabet, tag_sets, encoder }, words) = stored.open()?;
+        settings.check().map_err(|error| bad_model(error.message))?;
         if tag_sets.iter().any(|set| set.tags.is_empty()) {
-            return Err(bad("the network has a set of no tags".to_owned()));
+            return Err(bad_model("the network has a set of no tags"));
         }
         if alphabet.is_some() != (settings.char_size > 0) || alphabet.as_ref().is_some_and(|a| !a.is_sound())
         {
-            return Err(bad("the network's characters are not what its settings say".to_owned()));
+            return Err(bad_model("the network's characters are not what its settings say"));
         }
-        let places = Places::parse(&settings.places).map_err(bad)?;
-        let width = file::vector_shape(words.words()).map_or(0, |[_, width]| width);
-        if width > 1 << 14 {
-            return Err(bad("the network's word vectors are too wide".to_owned()));
-        }
-        let vectors = Vectors { width, ..Vectors::default() };
+        let places = Places::parse(&settings.places).map_err(bad_model)?;
+        let vectors = file::vectors_of_width(words.words()).map_err(bad_model)?;
         let NeuralConfig { affix_rows: n_rows, affixes, tags, .. } = settings;
         let reader = Reader { lexicon, alphabet, vectors, n_rows, affixes, tags };
-        encoder.iter().try_for_each(EncoderHeader::check).map_err(bad)?;
+        encoder.iter().try_for_each(EncoderHeader::check).map_err(bad_model)?;
         let encoder_width = encoder.as_ref().map(EncoderHeader::width);
         let mut network = Network::new(&settings, reader, encoder_width, tag_sets, places, kind_ends);
         let extra = encoder.as_ref().map_or(Vec::new(), EncoderHeader::outline);
-        let (numbers, vectors, extra) = file::read(words.words(), &network.arrays, &extra).map_err(bad)?;
+        let (numbers, vectors, extra) =
+            file::read(words.words(), &network.arrays, &extra).map_err(bad_model)?;
         network.reader.vectors = vectors;
         if let Some(header) = encoder {
-            network.encoder = Some(Arc::new(EncoderInput::load(header, &extra).map_err(bad)?));
+            network.encoder = Some(Arc::new(EncoderInput::load(header, &extra).map_err(bad_model)?));
         }
-        Ok(Self::packed(Arc::new(network), words, numbers))
-    }
-
-    /// All numbers.
-    pub(super) fn numbers(&self) -> &[f32] {
-        match &*self.numbers {
-            Numbers::Owned(all) => all,
-            Numbers::InFile(start) => {
-                bytemuck::cast_slice(&self.words.words()[*start..*start + self.network.arrays.n_numbers])
-            }
-        }
-    }
-
-    fn weights(&self) -> Weights<'_> {
-        Weights { network: &self.network, packed: &self.packed, all: self.numbers() }
+        Ok(Self::of_file(Arc::new(network), words, numbers))
     }
 }
 
-impl ScorerModel for NeuralModel {
-    fn kind(&self) -> &'static str {
-        NeuralKind.name()
+impl ParsingNetwork for Network {
+    const KIND: &'static str = "neural";
+
+    fn header(&self) -> serde_json::Value {
+        let Network { config, reader, tag_sets, encoder, .. } = self;
+        let Reader { lexicon, alphabet, .. } = reader.clone();
+        let encoder = encoder.as_ref().map(|encoder| encoder.header.clone());
+        let (settings, tag_sets) = (config.clone(), tag_sets.clone());
+        let header = Header { settings, lexicon, alphabet, tag_sets, encoder };
+        serde_json::to_value(header).expect("plain data")
     }
 
-    fn scorer(&self) -> Box<dyn Scorer> {
+    fn scorer(model: NeuralModel) -> Box<dyn Scorer> {
         Box::new(NeuralScorer {
-            model: self.clone(),
+            model,
             encoding: Encoding::default(),
             states: States::default(),
             slots: Slots::default(),
@@ -136,38 +86,17 @@ impl ScorerModel for NeuralModel {
         })
     }
 
-    fn header(&self) -> serde_json::Value {
-        let Network { config, reader, tag_sets, encoder, .. } = &*self.network;
-        let Reader { lexicon, alphabet, .. } = reader.clone();
-        let encoder = encoder.as_ref().map(|encoder| encoder.header.clone());
-        let (settings, tag_sets) = (config.clone(), tag_sets.clone());
-        let header = Header { settings, lexicon, alphabet, tag_sets, encoder };
-        serde_json::to_value(header).expect("plain data")
-    }
-
-    fn words(&self) -> &[u32] {
-        self.words.words()
-    }
-
-    fn n_features(&self) -> usize {
-        self.network.arrays.n_numbers
-    }
-
     fn looks_at_tags(&self) -> bool {
-        self.network.reader.tags
+        self.reader.tags
     }
 
-    fn quantized(&self) -> Option<Arc<dyn ScorerModel>> {
-        let Numbers::InFile(_) = &*self.numbers else { return None };
-        let (mut network, mut extra) = (self.network.clone(), Vec::new());
-        if let Some(encoder) = &self.network.encoder {
-            let outline = encoder.header.outline();
-            let (.., arrays) = file::read(self.words.words(), &network.arrays, &outline).ok()?;
-            let (encoder, arrays) = encoder.quantised(&arrays).ok()?;
-            Arc::make_mut(&mut network).encoder = Some(Arc::new(encoder));
-            extra = arrays;
-        }
-        Some(Arc::new(Self::stored(network, self.numbers(), &extra, Precision::EightBits)))
+    /// The arrays of its encoder go into 8 bits, too.
+    fn quantised(mut self: Arc<Self>, words: &[u32]) -> Option<(Arc<Self>, Vec<Extra>)> {
+        let Some(encoder) = &self.encoder else { return Some((self, Vec::new())) };
+        let (.., arrays) = file::read(words, &self.arrays, &encoder.header.outline()).ok()?;
+        let (encoder, arrays) = encoder.quantised(&arrays).ok()?;
+        Arc::make_mut(&mut self).encoder = Some(Arc::new(encoder));
+        Some((self, arrays))
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::any_network::{self, AnyNetwork};
 use super::characters::{CharacterMemory, Characters};
 use super::encoder::{EncoderInput, InputMemory, fill};
 use super::kernel::{Left, Sum, add, softmax};
@@ -14,7 +15,7 @@ use super::layers::{
 };
 use super::lstm::{Batch, BiLstm, LstmMemory, PackedBiLstm};
 use super::places::{N_LABELS, Places, Seen};
-use super::words::{NONE, Reader, TagSet, UNKNOWN, WordRows};
+use super::words::{NONE, Reader, TagSet, UNKNOWN, Vectors, WordRows};
 use crate::config::NeuralConfig;
 use crate::forest::{Forest, View};
 use crate::rng::Rng;
@@ -67,14 +68,7 @@ pub(super) struct PackedNetwork {
     taggers: Vec<PackedLinear>,
 }
 
-/// A network with all it needs to compute.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Weights<'a> {
-    pub(super) network: &'a Network,
-    pub(super) packed: &'a PackedNetwork,
-    /// All numbers.
-    pub(super) all: &'a [f32],
-}
+pub(super) type Weights<'a> = any_network::Weights<'a, Network>;
 
 /// What was computed for the sentences of a batch.
 #[derive(Clone, Debug, Default)]
@@ -202,26 +196,6 @@ impl Network {
         }
     }
 
-    /// Random numbers to begin with.
-    pub(super) fn start(&self, rng: &mut Rng) -> Vec<f32> {
-        let mut all = vec![0.0; self.arrays.n_numbers];
-        for array in [self.words, self.affixes] {
-            uniform(array.of_mut(&mut all), 0.8, rng);
-        }
-        if let Some(characters) = &self.characters {
-            characters.start(&mut all, rng);
-        }
-        [self.input, self.output].iter().chain(&self.taggers).for_each(|layer| layer.start(&mut all, rng));
-        self.encoded.iter().for_each(|layer| layer.start(&mut all, rng));
-        self.lstms.iter().for_each(|layer| layer.start(&mut all, rng));
-        // The places are added up, so what matters is the number of them all.
-        let n_in = self.first.weights.n_rows * self.places.len();
-        let limit = (6.0 / (n_in + self.n_hidden()) as f64).sqrt();
-        uniform(self.first.weights.of_mut(&mut all), limit, rng);
-        self.kinds.iter().for_each(|layer| layer.start(&mut all, rng));
-        all
-    }
-
     pub(super) fn n_actions(&self) -> usize {
         self.output.weights.n_columns
     }
@@ -288,27 +262,6 @@ impl Network {
         sum_rows(&sums, of_kinds.bias.of_mut(gradients));
     }
 
-    pub(super) fn pack(&self, all: &[f32], learns: bool, out: &mut PackedNetwork) {
-        if let Some(characters) = &self.characters {
-            characters.pack(all, learns, &mut out.characters);
-        }
-        out.input.set(self.input, all, learns);
-        self.encoded.iter().for_each(|layer| out.encoded.set(*layer, all, learns));
-        out.lstms.resize_with(self.lstms.len(), PackedBiLstm::default);
-        self.lstms.iter().zip(&mut out.lstms).for_each(|(layer, out)| layer.pack(all, learns, out));
-        out.first.set(self.first, all, learns);
-        self.pack_output(all, learns, &mut out.output);
-        out.taggers.resize_with(self.taggers.len(), PackedLinear::default);
-        self.taggers.iter().zip(&mut out.taggers).for_each(|(layer, out)| out.set(*layer, all, learns));
-    }
-
-    /// Keeps the weights of the layers that take most of the time in 8 bits, for parsing alone.
-    pub(super) fn shrink(&self, all: &[f32], out: &mut PackedNetwork) {
-        self.encoded.iter().for_each(|layer| out.encoded.shrink(*layer, all));
-        self.lstms.iter().zip(&mut out.lstms).for_each(|(layer, out)| layer.shrink(all, out));
-        out.first.shrink(self.first, all);
-    }
-
     /// Adds the gradients of embeddings, as the way back left them, to their rows.
     pub(super) fn add_embedded(&self, encoding: &Encoding, back: &BackMemory, gradients: &mut [f32]) {
         let NeuralConfig { word_size, affix_size, .. } = self.config;
@@ -325,6 +278,52 @@ impl Network {
                 }
             }
         }
+    }
+}
+
+impl AnyNetwork for Network {
+    type Packed = PackedNetwork;
+
+    fn stored(&self) -> (&Arrays, &Vectors) {
+        (&self.arrays, &self.reader.vectors)
+    }
+
+    fn set_start(&self, all: &mut [f32], rng: &mut Rng) {
+        for array in [self.words, self.affixes] {
+            uniform(array.of_mut(all), 0.8, rng);
+        }
+        if let Some(characters) = &self.characters {
+            characters.start(all, rng);
+        }
+        [self.input, self.output].iter().chain(&self.taggers).for_each(|layer| layer.start(all, rng));
+        self.encoded.iter().for_each(|layer| layer.start(all, rng));
+        self.lstms.iter().for_each(|layer| layer.start(all, rng));
+        // The places are added up, so what matters is the number of them all.
+        let n_in = self.first.weights.n_rows * self.places.len();
+        let limit = (6.0 / (n_in + self.n_hidden()) as f64).sqrt();
+        uniform(self.first.weights.of_mut(all), limit, rng);
+        self.kinds.iter().for_each(|layer| layer.start(all, rng));
+    }
+
+    fn pack(&self, all: &[f32], learns: bool, out: &mut PackedNetwork) {
+        if let Some(characters) = &self.characters {
+            characters.pack(all, learns, &mut out.characters);
+        }
+        out.input.set(self.input, all, learns);
+        self.encoded.iter().for_each(|layer| out.encoded.set(*layer, all, learns));
+        out.lstms.resize_with(self.lstms.len(), PackedBiLstm::default);
+        self.lstms.iter().zip(&mut out.lstms).for_each(|(layer, out)| layer.pack(all, learns, out));
+        out.first.set(self.first, all, learns);
+        self.pack_output(all, learns, &mut out.output);
+        out.taggers.resize_with(self.taggers.len(), PackedLinear::default);
+        self.taggers.iter().zip(&mut out.taggers).for_each(|(layer, out)| out.set(*layer, all, learns));
+    }
+
+    /// Those of the layers that take most of the time.
+    fn shrink(&self, all: &[f32], out: &mut PackedNetwork) {
+        self.encoded.iter().for_each(|layer| out.encoded.shrink(*layer, all));
+        self.lstms.iter().zip(&mut out.lstms).for_each(|(layer, out)| layer.shrink(all, out));
+        out.first.shrink(self.first, all);
     }
 }
 

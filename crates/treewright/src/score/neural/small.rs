@@ -7,7 +7,7 @@
 
 use std::cell::RefCell;
 
-use super::kernel::{Cpu, Left, Sum, compiled_twice, cpu};
+use super::kernel::{Cpu, Left, Rows, Sum, block, compiled_twice, cpu};
 
 /// The largest weight; as many are below 0.
 pub(super) const MAX_WEIGHT: f32 = 63.0;
@@ -144,6 +144,16 @@ compiled_twice! {
     }
 }
 
+/// The weights of a block: panels of a line for each group of rows, one after the other.
+#[derive(Clone, Copy)]
+struct Panels {
+    lines: *const Line,
+    n_groups: usize,
+}
+
+/// The sums of a block.
+type Sums = [[i32; PANEL]; MAX_ROWS * MAX_PANELS];
+
 /// Computes blocks of a product.
 trait Blocks {
     /// The most rows of a block.
@@ -154,15 +164,8 @@ trait Blocks {
     /// The sums of `M` rows and `P` panels, row by row.
     ///
     /// # Safety
-    /// The processor has what the blocks need; `a` has `M` rows of `n_groups` groups, `a_stride` apart; `b` has `P` panels of
-    /// `n_groups` lines.
-    unsafe fn block<const M: usize, const P: usize>(
-        a: *const u8,
-        a_stride: usize,
-        n_groups: usize,
-        b: *const Line,
-        sums: &mut [[i32; PANEL]],
-    );
+    /// The processor has what the blocks need; `a` has `M` rows of `b.n_groups` groups; `b` has `P` panels.
+    unsafe fn block<const M: usize, const P: usize>(a: Rows<*const u8>, b: Panels, sums: &mut Sums);
 }
 
 fn in_blocks<B: Blocks>(right: &SmallWeights, rows: &SmallRows, out: &mut [f32], out_stride: usize) {
@@ -173,7 +176,7 @@ fn in_blocks<B: Blocks>(right: &SmallWeights, rows: &SmallRows, out: &mut [f32],
     let n_panels = n_out.div_ceil(PANEL);
     assert_eq!(lines.len(), n_panels * n_groups, "all panels are there");
     let n_cached = (CACHED / stride.max(1) / MAX_ROWS).max(1) * MAX_ROWS;
-    let mut sums = [[0; PANEL]; MAX_ROWS * MAX_PANELS];
+    let mut sums: Sums = [[0; PANEL]; MAX_ROWS * MAX_PANELS];
     for start in (0..n_rows).step_by(n_cached) {
         let end = (start + n_cached).min(n_rows);
         for panel in (0..n_panels).step_by(B::PANELS) {
@@ -189,10 +192,11 @@ fn in_blocks<B: Blocks>(right: &SmallWeights, rows: &SmallRows, out: &mut [f32],
                 // SAFETY: `apply` has checked the processor; the slices have all rows and panels.
                 unsafe {
                     let block = match p {
-                        2 => BlockFn::<2>::of::<B>(m),
-                        _ => BlockFn::<1>::of::<B>(m),
+                        2 => block!(B, m, 2),
+                        _ => block!(B, m, 1),
                     };
-                    block(a.as_ptr(), stride, n_groups, b.as_ptr(), &mut sums);
+                    let a = Rows { start: a.as_ptr(), stride };
+                    block(a, Panels { lines: b.as_ptr(), n_groups }, &mut sums);
                 }
                 for (i, sums) in sums.chunks_exact(p).take(m).enumerate() {
                     let at = (row + i) * out_stride + column;
@@ -204,31 +208,6 @@ fn in_blocks<B: Blocks>(right: &SmallWeights, rows: &SmallRows, out: &mut [f32],
     }
 }
 
-type Block = unsafe fn(*const u8, usize, usize, *const Line, &mut [[i32; PANEL]]);
-
-/// The blocks of `P` panels.
-struct BlockFn<const P: usize>;
-
-impl<const P: usize> BlockFn<P> {
-    #[inline]
-    fn of<B: Blocks>(rows: usize) -> Block {
-        match rows {
-            1 => B::block::<1, P>,
-            2 => B::block::<2, P>,
-            3 => B::block::<3, P>,
-            4 => B::block::<4, P>,
-            5 => B::block::<5, P>,
-            6 => B::block::<6, P>,
-            7 => B::block::<7, P>,
-            8 => B::block::<8, P>,
-            9 => B::block::<9, P>,
-            10 => B::block::<10, P>,
-            11 => B::block::<11, P>,
-            _ => B::block::<12, P>,
-        }
-    }
-}
-
 /// For every processor; the twin that the other kernels are tested against.
 struct Plain;
 
@@ -236,21 +215,15 @@ impl Blocks for Plain {
     const ROWS: usize = 4;
     const PANELS: usize = 1;
 
-    unsafe fn block<const M: usize, const P: usize>(
-        a: *const u8,
-        a_stride: usize,
-        n_groups: usize,
-        b: *const Line,
-        sums: &mut [[i32; PANEL]],
-    ) {
+    unsafe fn block<const M: usize, const P: usize>(a: Rows<*const u8>, b: Panels, sums: &mut Sums) {
         // SAFETY: the caller's promise.
         unsafe {
             for r in 0..M {
                 for q in 0..P {
                     let mut sum = [0i32; PANEL];
-                    for group in 0..n_groups {
-                        let line = &(*b.add(q * n_groups + group)).0;
-                        let a = a.add(r * a_stride + group * GROUP);
+                    for group in 0..b.n_groups {
+                        let line = &(*b.lines.add(q * b.n_groups + group)).0;
+                        let a = a.start.add(r * a.stride + group * GROUP);
                         for (sum, weights) in sum.iter_mut().zip(line.as_chunks::<GROUP>().0) {
                             for (i, &weight) in weights.iter().enumerate() {
                                 *sum += i32::from(*a.add(i)) * i32::from(weight);
@@ -274,13 +247,7 @@ impl Blocks for Avx2 {
 
     #[allow(clippy::needless_range_loop, reason = "places of one block in several arrays")]
     #[target_feature(enable = "avx2")]
-    unsafe fn block<const M: usize, const P: usize>(
-        a: *const u8,
-        a_stride: usize,
-        n_groups: usize,
-        b: *const Line,
-        sums: &mut [[i32; PANEL]],
-    ) {
+    unsafe fn block<const M: usize, const P: usize>(a: Rows<*const u8>, b: Panels, sums: &mut Sums) {
         use std::arch::x86_64::{
             _mm256_add_epi32, _mm256_load_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_set1_epi16,
             _mm256_set1_epi32, _mm256_setzero_si256, _mm256_storeu_si256,
@@ -289,12 +256,12 @@ impl Blocks for Avx2 {
         unsafe {
             let ones = _mm256_set1_epi16(1);
             let mut all = [[[_mm256_setzero_si256(); 2]; P]; M];
-            for group in 0..n_groups {
+            for group in 0..b.n_groups {
                 for q in 0..P {
-                    let line = (&raw const (*b.add(q * n_groups + group)).0).cast();
+                    let line = (&raw const (*b.lines.add(q * b.n_groups + group)).0).cast();
                     let halves = [_mm256_load_si256(line), _mm256_load_si256(line.add(1))];
                     for r in 0..M {
-                        let x = a.add(r * a_stride + group * GROUP).cast::<i32>().read_unaligned();
+                        let x = a.start.add(r * a.stride + group * GROUP).cast::<i32>().read_unaligned();
                         let x = _mm256_set1_epi32(x);
                         for (sum, half) in all[r][q].iter_mut().zip(halves) {
                             let pairs = _mm256_madd_epi16(_mm256_maddubs_epi16(x, half), ones);
@@ -324,13 +291,7 @@ impl Blocks for Vnni {
 
     #[allow(clippy::needless_range_loop, reason = "places of one block in several arrays")]
     #[target_feature(enable = "avx512f,avx512vnni")]
-    unsafe fn block<const M: usize, const P: usize>(
-        a: *const u8,
-        a_stride: usize,
-        n_groups: usize,
-        b: *const Line,
-        sums: &mut [[i32; PANEL]],
-    ) {
+    unsafe fn block<const M: usize, const P: usize>(a: Rows<*const u8>, b: Panels, sums: &mut Sums) {
         use std::arch::x86_64::{
             _mm512_dpbusd_epi32, _mm512_load_si512, _mm512_set1_epi32, _mm512_setzero_si512,
             _mm512_storeu_si512,
@@ -338,13 +299,14 @@ impl Blocks for Vnni {
         // SAFETY: the caller's promise; lines are aligned.
         unsafe {
             let mut all = [[_mm512_setzero_si512(); P]; M];
-            for group in 0..n_groups {
+            for group in 0..b.n_groups {
                 let mut lines = [_mm512_setzero_si512(); P];
                 for q in 0..P {
-                    lines[q] = _mm512_load_si512((&raw const (*b.add(q * n_groups + group)).0).cast());
+                    lines[q] =
+                        _mm512_load_si512((&raw const (*b.lines.add(q * b.n_groups + group)).0).cast());
                 }
                 for r in 0..M {
-                    let x = a.add(r * a_stride + group * GROUP).cast::<i32>().read_unaligned();
+                    let x = a.start.add(r * a.stride + group * GROUP).cast::<i32>().read_unaligned();
                     let x = _mm512_set1_epi32(x);
                     for q in 0..P {
                         all[r][q] = _mm512_dpbusd_epi32(all[r][q], x, lines[q]);

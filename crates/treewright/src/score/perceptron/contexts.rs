@@ -9,14 +9,10 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use crate::features::{Context, Encoded, PlaceKeys, Role, SeparateKeys, label_of};
-use crate::forest::Kind;
-use crate::ids::LabelId;
+use crate::score::Items;
 
 /// Contexts are forgotten when there are this many (in tests few, so that it happens).
 const MAX_CONTEXTS: usize = if cfg!(test) { 1 << 6 } else { 1 << 18 };
-
-/// Spans, and the labels that items over each of them may have.
-pub(super) type Items<'a> = (&'a [Range<usize>], &'a [Option<(Kind, LabelId)>]);
 
 /// Features with their weights.
 pub(super) trait Features {
@@ -68,7 +64,7 @@ impl Contexts {
         features: &impl Features,
         (separate, role): (&mut SeparateKeys, Role),
         encoded: &Encoded,
-        (spans, labels): Items<'_>,
+        Items { spans, labels }: Items<'_>,
         rows: &mut [i16],
     ) -> bool {
         let keys = separate.of_role(role);

@@ -2,20 +2,17 @@
 //!
 //! The weights are scaled so that no sum over a state's templates can leave 16 bits.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::Perceptron;
-use super::contexts::{Contexts, Features, Items};
+use super::contexts::{Contexts, Features};
 use super::learner::Feature;
 use crate::error::{Code, Error, Result};
 use crate::features::{
     Dependence, Encoded, Extractor, Horizon, SeparateKeys, TemplateSet, Vocabulary, template_class,
 };
-use crate::forest::Kind;
-use crate::ids::LabelId;
 use crate::map::WordSource;
-use crate::score::{ItemScorer, Role, Rows, Scorer, SlotId, Slots, Views};
+use crate::score::{ItemScorer, Items, Role, Rows, Scorer, SlotId, Slots, Views};
 use crate::sentence::Sentence;
 use crate::weights::single::Filter;
 use crate::weights::{Ends, Key, Matches, Probe, Shape, Table, kernel, layout};
@@ -324,18 +321,17 @@ fn joined(dependences: Vec<(Dependence, usize)>) -> Vec<Vec<Dependence>> {
 
 impl Scorer for Frozen {
     fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
-        for sentence in sentences {
-            let (slot, open) = self.sentences.open(|| OpenSentence {
-                of_slots: vec![UNKNOWN; self.extractor.n_slots()],
-                encoded: self.extractor.encoded(),
-                extractor: self.extractor.clone(),
-                kept: SumCache::default(),
-            });
+        let make = || OpenSentence {
+            of_slots: vec![UNKNOWN; self.extractor.n_slots()],
+            encoded: self.extractor.encoded(),
+            extractor: self.extractor.clone(),
+            kept: SumCache::default(),
+        };
+        self.sentences.open_all(sentences, slots, make, |open, sentence| {
             self.vocabulary.encode(sentence, &mut open.encoded);
             open.kept.clear();
             open.extractor.forget();
-            slots.push(slot);
-        }
+        });
     }
 
     fn close(&mut self, slot: SlotId) {
@@ -347,7 +343,7 @@ impl Scorer for Frozen {
     }
 
     fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
-        rows.reset(queries.iter().map(|query| query.views.len()).sum(), self.weights.n_columns());
+        rows.reset_for(queries, self.weights.n_columns());
         let mut first = 0;
         for query in queries {
             kernel::with_avx2(Fill { scorer: self, query, rows, first });
@@ -365,14 +361,7 @@ impl Scorer for Frozen {
 }
 
 impl ItemScorer for Frozen {
-    fn of_spans(
-        &mut self,
-        slot: SlotId,
-        role: Role,
-        spans: &[Range<usize>],
-        labels: &[Option<(Kind, LabelId)>],
-        rows: &mut [i16],
-    ) -> bool {
+    fn of_spans(&mut self, slot: SlotId, role: Role, items: Items<'_>, rows: &mut [i16]) -> bool {
         let Some(separate) = &mut self.separate else { return false };
         let filter = self.filter.get_or_insert_with(|| Filter::of(&self.weights));
         let features = Filtered { table: &self.weights, words: self.weights.words(), filter };
@@ -383,7 +372,7 @@ impl ItemScorer for Frozen {
             features,
             place: (separate, role),
             encoded,
-            items: (spans, labels),
+            items,
             rows,
             fits: &mut fits,
         });

@@ -3,16 +3,16 @@
 //! A feature's weights lie together: an open-addressing table maps a feature's key to a small run of (action, weight)
 //! pairs. Only features that an update touched are stored, and of their actions only those touched.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::contexts::{Contexts, Features};
+use super::reader::FeatureReader;
 use super::{FrozenModel, FrozenWeights};
 use crate::error::Result;
-use crate::features::{Encoded, Extractor, Horizon, SeparateKeys, TemplateSet, Vocabulary};
-use crate::forest::{Forest, Kind, View};
-use crate::ids::{ActionId, LabelId};
-use crate::score::{ItemScorer, Learner, Learning, Role, Rows, Scorer, ScorerModel, SlotId, Slots, Views};
+use crate::features::{Horizon, SeparateKeys, TemplateSet, Vocabulary};
+use crate::forest::{Forest, View};
+use crate::ids::ActionId;
+use crate::score::{ItemScorer, Items, Learner, Learning, Role, Rows, Scorer, ScorerModel, SlotId, Views};
 use crate::sentence::Sentence;
 
 /// The weight of one (feature, action) pair.
@@ -157,12 +157,9 @@ pub(super) type Feature = (u64, Vec<(u16, f32)>);
 /// An averaged perceptron over hashed features.
 #[derive(Clone, Debug)]
 pub struct Perceptron {
-    vocabulary: Arc<Vocabulary>,
     templates: TemplateSet,
     horizon: Horizon,
-    extractor: Extractor,
-    encoded: Slots<Encoded>,
-    keys: Vec<u64>,
+    reader: FeatureReader,
     separate: Option<SeparateKeys>,
     /// What is known until the next update.
     contexts: Contexts,
@@ -181,18 +178,14 @@ impl Perceptron {
     /// When there are more than 65,536 actions.
     pub fn new(vocabulary: Arc<Vocabulary>, templates: TemplateSet, n_actions: usize) -> Self {
         assert!(n_actions <= 1 << 16, "actions are stored in 16 bits");
-        let extractor = Extractor::new(&templates);
         let separate = SeparateKeys::of(&templates);
         let weights = Weights::new(separate.is_some());
         Perceptron {
-            encoded: Slots::default(),
-            extractor,
-            vocabulary,
+            reader: FeatureReader::new(vocabulary, &templates),
             horizon: templates.horizon(),
             separate,
             contexts: Contexts::default(),
             templates,
-            keys: Vec::new(),
             weights,
             n_actions,
             time: 1,
@@ -207,7 +200,7 @@ impl Perceptron {
 
     /// What it knows about words.
     pub fn vocabulary(&self) -> &Arc<Vocabulary> {
-        &self.vocabulary
+        &self.reader.vocabulary
     }
 
     /// Its templates.
@@ -251,15 +244,11 @@ impl Perceptron {
 
 impl Scorer for Perceptron {
     fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
-        for sentence in sentences {
-            let (slot, encoded) = self.encoded.open(|| self.extractor.encoded());
-            self.vocabulary.encode(sentence, encoded);
-            slots.push(slot);
-        }
+        self.reader.open(sentences, slots);
     }
 
     fn close(&mut self, slot: SlotId) {
-        self.encoded.close(slot);
+        self.reader.close(slot);
     }
 
     fn horizon(&self) -> Option<&Horizon> {
@@ -267,12 +256,10 @@ impl Scorer for Perceptron {
     }
 
     fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
-        rows.reset(queries.iter().map(|query| query.views.len()).sum(), self.n_actions);
-        let views = queries.iter().flat_map(|query| query.views.iter().map(move |view| (query, view)));
-        for (i, (query, view)) in views.enumerate() {
-            self.extractor.extract(query.forest, view, self.encoded.get(query.slot), &mut self.keys);
-            let row = rows.row_mut(i);
-            for &key in &self.keys {
+        rows.reset_for(queries, self.n_actions);
+        for (row, query, view) in Views::by_row(queries) {
+            let row = rows.row_mut(row);
+            for &key in self.reader.keys(query.slot, query.forest, view) {
                 for pair in self.weights.of(key) {
                     row[usize::from(pair.action)] += f32::from(pair.weight);
                 }
@@ -290,22 +277,15 @@ impl Scorer for Perceptron {
 }
 
 impl ItemScorer for Perceptron {
-    fn of_spans(
-        &mut self,
-        slot: SlotId,
-        role: Role,
-        spans: &[Range<usize>],
-        labels: &[Option<(Kind, LabelId)>],
-        rows: &mut [i16],
-    ) -> bool {
+    fn of_spans(&mut self, slot: SlotId, role: Role, items: Items<'_>, rows: &mut [i16]) -> bool {
         let Some(separate) = &mut self.separate else { return false };
-        let encoded = self.encoded.get(slot);
-        self.contexts.fill(&self.weights, (separate, role), encoded, (spans, labels), rows)
+        let encoded = self.reader.encoded(slot);
+        self.contexts.fill(&self.weights, (separate, role), encoded, items, rows)
     }
 
     fn of_buffer(&mut self, slot: SlotId, next: usize, row: &mut [i16]) -> bool {
         let Some(separate) = &mut self.separate else { return false };
-        Contexts::fill_buffer(&self.weights, separate, self.encoded.get(slot), next, row)
+        Contexts::fill_buffer(&self.weights, separate, self.reader.encoded(slot), next, row)
     }
 }
 
@@ -340,11 +320,11 @@ impl Learner for Perceptron {
     /// When a gradient is not a whole number: weights are integers.
     fn backward(&mut self, slot: SlotId, forest: &Forest, view: &View, gradient: &[(ActionId, f32)]) {
         self.contexts.clear();
-        self.extractor.extract(forest, view, self.encoded.get(slot), &mut self.keys);
+        let keys = self.reader.keys(slot, forest, view);
         for &(action, gradient) in gradient {
             let by = -gradient as i16;
             assert_eq!(f32::from(by), -gradient, "a perceptron learns from losses with integer gradients");
-            for &key in &self.keys {
+            for &key in keys {
                 self.weights.add(key, action.index() as u16, by, self.time * i64::from(by));
             }
         }
@@ -366,7 +346,7 @@ impl Learning for Perceptron {
 
     fn freeze(&self) -> Result<Arc<dyn ScorerModel>> {
         let weights = FrozenWeights::of(self, self.min_weight)?;
-        let (vocabulary, templates) = (self.vocabulary.clone(), Arc::new(self.templates.clone()));
+        let (vocabulary, templates) = (self.reader.vocabulary.clone(), Arc::new(self.templates.clone()));
         Ok(Arc::new(FrozenModel { vocabulary, templates, weights }))
     }
 

@@ -3,19 +3,21 @@
 mod contexts;
 mod frozen;
 mod learner;
+mod reader;
 
 pub use frozen::{Frozen, FrozenWeights};
 pub use learner::Perceptron;
+#[cfg(test)]
+pub(crate) use reader::FeatureReader;
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AnyLearner, Scorer, ScorerKind, ScorerModel, Shared};
+use super::{AnyLearner, Scorer, ScorerKind, ScorerModel, Shared, StoredScorer, bad_model};
 use crate::config::TrainConfig;
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::features::{TemplateSet, Vocabulary};
-use crate::map::WordSource;
 use crate::sentence::Sentence;
 use crate::weights::Shape;
 
@@ -49,18 +51,14 @@ impl ScorerKind for PerceptronKind {
         Ok(AnyLearner::Online(Box::new(perceptron.with_min_weight(config.min_weight))))
     }
 
-    fn load(
-        &self,
-        header: serde_json::Value,
-        words: Arc<dyn WordSource>,
-        shared: Shared,
-    ) -> Result<Arc<dyn ScorerModel>> {
-        let bad = |message: String| Error::new(Code::BadModel, message);
-        let Header { templates, n_buckets, n_features, fingerprint_bits } =
-            serde_json::from_value(header).map_err(|error| bad(format!("in the model's header: {error}")))?;
-        let templates = TemplateSet::parse(&templates).map_err(|error| bad(error.message.to_string()))?;
-        let shape = Shape { n_buckets, n_features, fingerprint_bits };
-        let weights = FrozenWeights::from_words(words, shared.n_actions(), shape)?;
+    fn load(&self, stored: StoredScorer, shared: Shared) -> Result<Arc<dyn ScorerModel>> {
+        let (Header { templates, n_buckets, n_features, fingerprint_bits }, words) = stored.open()?;
+        let templates = TemplateSet::parse(&templates).map_err(|error| bad_model(error.message))?;
+        let weights = FrozenWeights::from_words(
+            words,
+            shared.n_actions(),
+            Shape { n_buckets, n_features, fingerprint_bits },
+        )?;
         Ok(Arc::new(FrozenModel { vocabulary: shared.vocabulary, templates: Arc::new(templates), weights }))
     }
 }

@@ -107,11 +107,10 @@ fn a_batch_is_scored_as_one_by_one() {
         let (mut batch, mut single) = (Rows::default(), Rows::default());
         let queries = [query(0, &views[..5]), query(1, &views[..]), query(0, &views[5..])];
         scorer.score(&queries, &mut batch);
-        let views = queries.iter().flat_map(|query| query.views.iter().map(|view| (query.slot, *view)));
         let mut first_rows = Vec::new();
-        for (i, (slot, view)) in views.enumerate() {
-            scorer.score(&[Views { slot, forest: &forest, views: &[view] }], &mut single);
-            assert_eq!(batch.row(i), single.row(0));
+        for (row, query, view) in Views::by_row(&queries) {
+            scorer.score(&[Views { views: &[*view], ..*query }], &mut single);
+            assert_eq!(batch.row(row), single.row(0));
             if view.next.index() == 0 {
                 first_rows.push(single.row(0).to_vec());
             }

@@ -15,15 +15,15 @@ mod words;
 
 use std::sync::Arc;
 
-use self::learner::StackLstmLearner;
 use self::model::StackLstmModel;
 use self::network::{Network, Trees};
 use self::words::{Lexicon, Reader};
+use super::neural::any_network::ParsingNetwork;
+use super::neural::batch_learner::NetworkLearner;
 use super::neural::words::Vectors;
-use super::{AnyLearner, ScorerKind, ScorerModel, Shared};
+use super::{AnyLearner, ScorerKind, ScorerModel, Shared, StoredScorer};
 use crate::config::TrainConfig;
 use crate::error::Result;
-use crate::map::WordSource;
 use crate::sentence::Sentence;
 
 /// The kind.
@@ -32,23 +32,19 @@ pub struct StackLstmKind;
 
 impl ScorerKind for StackLstmKind {
     fn name(&self) -> &'static str {
-        "stack-lstm"
+        Network::KIND
     }
 
     fn learner(&self, config: &TrainConfig, shared: Shared, sentences: &[&Sentence]) -> Result<AnyLearner> {
         let reader = Reader::new(Lexicon::of(sentences), Vectors::of(&config.vectors));
         let trees = Trees::of(&config.system.info());
         let network = Network::new(&config.stack_lstm, reader, trees, shared.n_actions());
-        Ok(AnyLearner::Batch(Box::new(StackLstmLearner::new(network, config.seed, config.epochs))))
+        let settings = learner::settings(&config.stack_lstm, config.epochs);
+        Ok(AnyLearner::Batch(Box::new(NetworkLearner::new(network, Vec::new(), settings, config.seed))))
     }
 
-    fn load(
-        &self,
-        header: serde_json::Value,
-        words: Arc<dyn WordSource>,
-        shared: Shared,
-    ) -> Result<Arc<dyn ScorerModel>> {
-        Ok(Arc::new(StackLstmModel::load(header, words, shared.n_actions())?))
+    fn load(&self, stored: StoredScorer, shared: Shared) -> Result<Arc<dyn ScorerModel>> {
+        Ok(Arc::new(StackLstmModel::load(stored, shared.n_actions())?))
     }
 }
 

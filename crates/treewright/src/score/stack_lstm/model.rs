@@ -4,17 +4,15 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::StackLstmKind;
-use super::learner::score;
-use super::network::{Network, PackedNetwork, Trees, Weights};
+use super::learner::{open, score};
+use super::network::{Network, Trees};
 use super::tape::{Side, Tape};
 use super::words::{Lexicon, Reader};
 use crate::config::StackLstmConfig;
-use crate::error::{Code, Error, Result};
-use crate::map::WordSource;
-use crate::score::neural::file::{self, Numbers, Precision};
-use crate::score::neural::words::Vectors;
-use crate::score::{Rows, Scorer, ScorerKind, ScorerModel, SlotId, Slots, Views};
+use crate::error::Result;
+use crate::score::neural::any_network::{NetworkModel, ParsingNetwork};
+use crate::score::neural::file;
+use crate::score::{Rows, Scorer, SlotId, Slots, StoredScorer, Views, bad_model};
 use crate::sentence::Sentence;
 
 /// What the model file says beside the numbers.
@@ -25,105 +23,32 @@ struct Header {
     lexicon: Lexicon,
 }
 
-/// A network with its numbers.
-#[derive(Clone, Debug)]
-pub(super) struct StackLstmModel {
-    network: Arc<Network>,
-    packed: Arc<PackedNetwork>,
-    /// The file.
-    words: Arc<dyn WordSource>,
-    numbers: Arc<Numbers>,
-}
+pub(super) type StackLstmModel = NetworkModel<Network>;
 
 impl StackLstmModel {
-    pub(super) fn new(network: Arc<Network>, all: &[f32]) -> Self {
-        Self::stored(network, all, Precision::Whole)
-    }
-
-    /// A model as it is when it comes back from a file.
-    fn stored(network: Arc<Network>, all: &[f32], precision: Precision) -> Self {
-        let words = file::write(&network.arrays, all, &network.reader.vectors, &[], precision);
-        let (numbers, ..) =
-            file::read(&words, &network.arrays, &[]).expect("what was just written can be read");
-        Self::packed(network, Arc::new(words), numbers)
-    }
-
-    fn packed(network: Arc<Network>, words: Arc<dyn WordSource>, numbers: Numbers) -> Self {
-        let (packed, numbers) = (Arc::default(), Arc::new(numbers));
-        let mut model = StackLstmModel { network, packed, words, numbers };
-        let mut packed = PackedNetwork::default();
-        model.network.pack(model.numbers(), false, &mut packed);
-        model.packed = Arc::new(packed);
-        model
-    }
-
-    /// Reads what `header` and `words` gave.
-    pub(super) fn load(
-        header: serde_json::Value,
-        words: Arc<dyn WordSource>,
-        n_actions: usize,
-    ) -> Result<Self> {
-        let bad = |message: String| Error::new(Code::BadModel, message);
-        let Header { settings, trees, lexicon } =
-            serde_json::from_value(header).map_err(|error| bad(format!("in the model's header: {error}")))?;
-        settings.check().map_err(|error| bad(error.message.to_string()))?;
-        let width = file::vector_shape(words.words()).map_or(0, |[_, width]| width);
-        if width > 1 << 14 {
-            return Err(bad("the network's word vectors are too wide".to_owned()));
-        }
-        let reader = Reader::new(lexicon, Vectors { width, ..Vectors::default() });
+    /// The model that a file keeps.
+    pub(super) fn load(stored: StoredScorer, n_actions: usize) -> Result<Self> {
+        let (Header { settings, trees, lexicon }, words) = stored.open()?;
+        settings.check().map_err(|error| bad_model(error.message))?;
+        let reader = Reader::new(lexicon, file::vectors_of_width(words.words()).map_err(bad_model)?);
         let mut network = Network::new(&settings, reader, trees, n_actions);
-        let (numbers, vectors, _) = file::read(words.words(), &network.arrays, &[]).map_err(bad)?;
+        let (numbers, vectors, _) = file::read(words.words(), &network.arrays, &[]).map_err(bad_model)?;
         network.reader.vectors = vectors;
-        Ok(Self::packed(Arc::new(network), words, numbers))
-    }
-
-    /// All numbers.
-    fn numbers(&self) -> &[f32] {
-        match &*self.numbers {
-            Numbers::Owned(all) => all,
-            Numbers::InFile(start) => {
-                bytemuck::cast_slice(&self.words.words()[*start..*start + self.network.arrays.n_numbers])
-            }
-        }
-    }
-
-    pub(super) fn weights(&self) -> Weights<'_> {
-        Weights { network: &self.network, packed: &self.packed, all: self.numbers() }
+        Ok(Self::of_file(Arc::new(network), words, numbers))
     }
 }
 
-impl ScorerModel for StackLstmModel {
-    fn kind(&self) -> &'static str {
-        StackLstmKind.name()
-    }
-
-    fn scorer(&self) -> Box<dyn Scorer> {
-        let (tape, slots) = (Tape::new(false), Slots::default());
-        Box::new(StackLstmScorer { model: self.clone(), tape, slots, n_open: 0 })
-    }
+impl ParsingNetwork for Network {
+    const KIND: &'static str = "stack-lstm";
 
     fn header(&self) -> serde_json::Value {
-        let Network { config, reader, trees, .. } = &*self.network;
+        let Network { config, reader, trees, .. } = self;
         let header = Header { settings: config.clone(), trees: *trees, lexicon: reader.lexicon.clone() };
         serde_json::to_value(header).expect("plain data")
     }
 
-    fn words(&self) -> &[u32] {
-        self.words.words()
-    }
-
-    fn n_features(&self) -> usize {
-        self.network.arrays.n_numbers
-    }
-
-    fn quantized(&self) -> Option<Arc<dyn ScorerModel>> {
-        match &*self.numbers {
-            Numbers::InFile(_) => {
-                Some(Arc::new(Self::stored(self.network.clone(), self.numbers(), Precision::EightBits)))
-            }
-            Numbers::Owned(_) => None,
-        }
+    fn scorer(model: StackLstmModel) -> Box<dyn Scorer> {
+        Box::new(StackLstmScorer { model, tape: Tape::new(false), slots: Slots::default(), n_open: 0 })
     }
 }
 
@@ -144,10 +69,7 @@ impl Scorer for StackLstmScorer {
             tape.start(weights, None);
         }
         *n_open += sentences.len();
-        let first = slots.len();
-        slots.extend(sentences.iter().map(|_| own.open(Side::default).0));
-        let numbers: Vec<usize> = slots[first..].iter().map(|slot| slot.0 as usize).collect();
-        tape.open(weights, sentences, &mut own.items, &numbers, None);
+        open(tape, weights, sentences, own, None, slots);
     }
 
     fn close(&mut self, slot: SlotId) {

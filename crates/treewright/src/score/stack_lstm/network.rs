@@ -10,7 +10,9 @@ use crate::forest::Kind;
 use crate::ids::LabelId;
 use crate::registry::SystemInfo;
 use crate::rng::Rng;
+use crate::score::neural::any_network::{self, AnyNetwork};
 use crate::score::neural::layers::{Array, Arrays, Linear, PackedLinear, uniform};
+use crate::score::neural::words::Vectors;
 use crate::tree::TreeKind;
 
 /// What the network has to know about the trees of a system.
@@ -105,14 +107,7 @@ pub(super) struct PackedNetwork {
     pub(super) output: PackedLinear,
 }
 
-/// A network with all it needs to compute.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Weights<'a> {
-    pub(super) network: &'a Network,
-    pub(super) packed: &'a PackedNetwork,
-    /// All numbers.
-    pub(super) all: &'a [f32],
-}
+pub(super) type Weights<'a> = any_network::Weights<'a, Network>;
 
 impl Network {
     pub(super) fn new(config: &StackLstmConfig, reader: Reader, trees: Trees, n_actions: usize) -> Self {
@@ -164,25 +159,6 @@ impl Network {
         }
     }
 
-    /// Random numbers to begin with.
-    pub(super) fn start(&self, rng: &mut Rng) -> Vec<f32> {
-        let mut all = vec![0.0; self.arrays.n_numbers];
-        for array in [self.words, self.tags, self.symbols, self.actions] {
-            uniform(array.of_mut(&mut all), 0.5, rng);
-        }
-        self.chains.iter().for_each(|chain| chain.start(&mut all, rng));
-        [self.input, self.join, self.state, self.output].iter().for_each(|layer| layer.start(&mut all, rng));
-        all
-    }
-
-    pub(super) fn pack(&self, all: &[f32], learns: bool, out: &mut PackedNetwork) {
-        out.input.set(self.input, all, learns);
-        self.chains.iter().zip(&mut out.chains).for_each(|(chain, out)| chain.pack(all, learns, out));
-        out.join.set(self.join, all, learns);
-        out.state.set(self.state, all, learns);
-        out.output.set(self.output, all, learns);
-    }
-
     pub(super) fn n_symbols(&self) -> usize {
         self.symbols.n_rows
     }
@@ -205,5 +181,29 @@ impl Network {
     /// Does a configuration have a deque?
     pub(super) fn has_deque(&self) -> bool {
         self.trees == Trees::Binary
+    }
+}
+
+impl AnyNetwork for Network {
+    type Packed = PackedNetwork;
+
+    fn stored(&self) -> (&Arrays, &Vectors) {
+        (&self.arrays, &self.reader.vectors)
+    }
+
+    fn set_start(&self, all: &mut [f32], rng: &mut Rng) {
+        for array in [self.words, self.tags, self.symbols, self.actions] {
+            uniform(array.of_mut(all), 0.5, rng);
+        }
+        self.chains.iter().for_each(|chain| chain.start(all, rng));
+        [self.input, self.join, self.state, self.output].iter().for_each(|layer| layer.start(all, rng));
+    }
+
+    fn pack(&self, all: &[f32], learns: bool, out: &mut PackedNetwork) {
+        out.input.set(self.input, all, learns);
+        self.chains.iter().zip(&mut out.chains).for_each(|(chain, out)| chain.pack(all, learns, out));
+        out.join.set(self.join, all, learns);
+        out.state.set(self.state, all, learns);
+        out.output.set(self.output, all, learns);
     }
 }

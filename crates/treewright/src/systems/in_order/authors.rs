@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use crate::forest::{Forest, Kind};
 use crate::ids::{ActionId, LabelId};
-use crate::oracle::Oracle;
+use crate::oracle::{Oracle, losses_after};
 use crate::system::{ActionSet, TransitionSystem};
 use crate::systems::gold::{self, Gold};
 use crate::systems::in_order::{Action, InOrder, State};
@@ -177,21 +177,12 @@ impl Oracle<InOrder> for AuthorsOracle {
     ) {
         out.reset(system.n_actions());
         let next = state.next.index() as u32;
-        // Openings that are not gold are all alike: one of them is looked at.
-        let mut of_wrong_opening = None;
-        let mut losses: Vec<(ActionId, u32)> = Vec::new();
-        for action in legal.iter() {
-            let is_wrong = match system.actions().get(action) {
-                Action::Open(label) => self.find(label, next).is_none(),
-                _ => false,
-            };
-            let known = of_wrong_opening.filter(|_| is_wrong);
-            let loss = known.unwrap_or_else(|| self.after(system, forest, state, action));
-            losses.push((action, loss));
-            if is_wrong {
-                of_wrong_opening = Some(loss);
-            }
-        }
+        // Openings that are not gold are all alike.
+        let is_wrong = |action| match system.actions().get(action) {
+            Action::Open(label) => self.find(label, next).is_none(),
+            _ => false,
+        };
+        let losses = losses_after(legal, is_wrong, |action| Some(self.after(system, forest, state, action)));
         let least = losses.iter().map(|&(_, loss)| loss).min();
         for (action, _) in losses.into_iter().filter(|&(_, loss)| Some(loss) == least) {
             out.insert(action);
