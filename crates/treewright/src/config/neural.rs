@@ -70,6 +70,10 @@ pub struct NeuralConfig {
     pub encoder_size: usize,
     /// ... the probability of leaving out a number of its vectors while learning.
     pub encoder_dropout: f64,
+    /// ... are its layers learnt, too? The vectors of word pieces are not.
+    pub fine_tune: bool,
+    /// ... the learning rate of its layers at its highest, if they are.
+    pub encoder_rate: f32,
     /// The loss of a state.
     pub loss: LossKind,
     /// About how many words a minibatch has.
@@ -114,6 +118,8 @@ impl Default for NeuralConfig {
             encoder_outputs: Vec::new(),
             encoder_size: 200,
             encoder_dropout: 0.2,
+            fine_tune: false,
+            encoder_rate: 1e-4,
             loss: LossKind::Log,
             batch_words: 800,
             shards: 2,
@@ -179,7 +185,11 @@ impl NeuralConfig {
             |outputs| outputs.iter().all(is_layer),
             "numbers of layers from 1 to neural.encoder-layers",
         )?;
-        section.positive(&[("learning-rate", self.learning_rate), ("clip", self.clip)])?;
+        section.positive(&[
+            ("learning-rate", self.learning_rate),
+            ("encoder-rate", self.encoder_rate),
+            ("clip", self.clip),
+        ])?;
         section.not_negative("tag-weight", self.tag_weight)
     }
 }

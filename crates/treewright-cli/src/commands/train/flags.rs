@@ -126,6 +126,10 @@ pub struct TrainArgs {
     #[arg(long, value_name = "N", requires = "encoder")]
     pub encoder_layers: Option<usize>,
 
+    /// With --encoder: its layers are learnt, too, instead of staying as they are: more accurate, and slower
+    #[arg(long, requires = "encoder")]
+    pub fine_tune: bool,
+
     /// The scorer: perceptron (linear, over feature templates), neural (LSTMs over words; learns step by step, no tags
     /// needed) or stack-lstm (LSTMs over stack, buffer and actions; learns step by step, looks at tags) [default: perceptron]
     #[arg(long, value_parser = ["perceptron", "neural", "stack-lstm"], hide_possible_values = true)]
@@ -216,7 +220,8 @@ pub struct TrainArgs {
 }
 
 /// The flags that do nothing where no parser is trained.
-const OF_THE_PARSER: [&str; 26] = [
+const OF_THE_PARSER: [&str; 27] = [
+    "fine_tune",
     "silver",
     "silver_weight",
     "recipe",
@@ -366,6 +371,7 @@ impl TrainArgs {
         if let Some(n_layers) = self.encoder_layers {
             config.neural.encoder_layers = n_layers;
         }
+        config.neural.fine_tune |= self.fine_tune;
         self.check_encoder(&config)?;
         self.refuse_flags_without_effect(&config, choice.is_some())?;
         Ok(config)

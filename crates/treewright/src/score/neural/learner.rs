@@ -12,7 +12,8 @@ use crate::parallel;
 use crate::score::{Rows, SlotId, Slots, Views};
 use crate::sentence::Sentence;
 
-pub(super) fn settings(config: &NeuralConfig) -> BatchSettings {
+/// How the network learns; the weights of an encoder that are learnt are the last, from `tuned` on.
+pub(super) fn settings(config: &NeuralConfig, tuned: Option<usize>) -> BatchSettings {
     BatchSettings {
         batch_words: config.batch_words,
         shards: config.shards,
@@ -20,6 +21,7 @@ pub(super) fn settings(config: &NeuralConfig) -> BatchSettings {
         step: StepSettings {
             kind: OptimiserKind::Adam,
             learning_rate: config.learning_rate,
+            slower: tuned.map(|start| (start, config.encoder_rate / config.learning_rate)),
             decay: 0.0,
             n_epochs: 1,
             beta_1: config.beta_1,
@@ -54,11 +56,13 @@ impl LearningNetwork for Network {
     fn prepare(&self, sentences: &[&Sentence], jobs: usize, advance: Advance<'_>) -> Result<()> {
         /// Sentences that a thread reads at a time.
         const TOGETHER: usize = 64;
-        let Some(encoder) = &self.encoder else { return Ok(()) };
+        let Some(encoder) = self.encoder.as_ref().filter(|encoder| !encoder.header.is_tuned) else {
+            return Ok(());
+        };
         let worker = || {
             let mut memory = InputMemory::default();
             move |sentences: &[&Sentence]| {
-                encoder.read(sentences, &mut memory, |_, _, _| ());
+                encoder.read(None, sentences, &mut memory, |_, _, _| ());
                 sentences.len()
             }
         };

@@ -42,6 +42,15 @@ impl Batch {
         self.starts[position] + self.ranks[sentence]
     }
 
+    /// The words of all sentences, in order: the number of the sentence and the position.
+    pub(super) fn words(&self) -> impl Iterator<Item = (usize, usize)> {
+        let length =
+            move |rank: usize| (0..self.n_positions()).take_while(move |&i| self.size(i) > rank).count();
+        let sentences = self.ranks.iter().enumerate();
+        sentences
+            .flat_map(move |(sentence, &rank)| (0..length(rank)).map(move |position| (sentence, position)))
+    }
+
     fn n_positions(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }

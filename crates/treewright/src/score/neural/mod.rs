@@ -72,13 +72,15 @@ impl ScorerKind for NeuralKind {
         let (mut encoder, mut extra) = (None, Vec::new());
         if !config.encoder.is_empty() {
             let pretrained = Encoder::read(&config.encoder, settings.encoder_layers)?;
-            let (input, arrays) = EncoderInput::learning(&pretrained, &settings.encoder_outputs());
+            let outputs = settings.encoder_outputs();
+            let (input, arrays) = EncoderInput::learning(&pretrained, &outputs, settings.fine_tune);
             (encoder, extra) = (Some(Arc::new(input)), arrays);
         }
-        let width = encoder.as_ref().map(|encoder| encoder.header.width());
-        let mut network = Network::new(&settings, reader, width, tag_sets, places, shared.kind_ends);
+        let header = encoder.as_ref().map(|encoder| &encoder.header);
+        let mut network = Network::new(&settings, reader, header, tag_sets, places, shared.kind_ends);
         network.encoder = encoder;
-        let learner = NetworkLearner::new(network, extra, learner::settings(&settings), config.seed);
+        let settings = learner::settings(&settings, network.tuned);
+        let learner = NetworkLearner::new(network, extra, settings, config.seed);
         Ok(AnyLearner::Batch(Box::new(learner)))
     }
 

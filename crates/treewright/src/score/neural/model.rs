@@ -48,8 +48,7 @@ impl NeuralModel {
         let NeuralConfig { affix_rows: n_rows, affixes, tags, .. } = settings;
         let reader = Reader { lexicon, alphabet, vectors, n_rows, affixes, tags };
         encoder.iter().try_for_each(EncoderHeader::check).map_err(bad_model)?;
-        let encoder_width = encoder.as_ref().map(EncoderHeader::width);
-        let mut network = Network::new(&settings, reader, encoder_width, tag_sets, places, kind_ends);
+        let mut network = Network::new(&settings, reader, encoder.as_ref(), tag_sets, places, kind_ends);
         let extra = encoder.as_ref().map_or(Vec::new(), EncoderHeader::outline);
         let (numbers, vectors, extra) =
             file::read(words.words(), &network.arrays, &extra).map_err(bad_model)?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::any_network::{self, AnyNetwork};
 use super::characters::{CharacterMemory, Characters};
-use super::encoder::{EncoderInput, InputMemory, fill};
+use super::encoder::{self, EncoderHeader, EncoderInput, InputMemory, PackedEncoder, fill};
 use super::kernel::{Left, Sum, add, softmax};
 use super::layers::{
     Array, Arrays, Dropout, Linear, PackedLinear, Scratch, leaky_relu, leaky_relu_back, sum_rows, uniform,
@@ -45,6 +45,8 @@ pub(super) struct Network {
     /// A pre-trained encoder, if there is one, and the layer over its vectors.
     pub(super) encoder: Option<Arc<EncoderInput>>,
     encoded: Option<Linear>,
+    /// Where the weights of the encoder begin, if they are learnt.
+    pub(super) tuned: Option<usize>,
     lstms: Vec<BiLstm>,
     first: Linear,
     /// For each place, what stands for nothing and for the root.
@@ -61,11 +63,15 @@ pub(super) struct Network {
 pub(super) struct PackedNetwork {
     characters: PackedBiLstm,
     input: PackedLinear,
+    /// The encoder, if its weights are learnt.
+    pub(super) encoder: Option<PackedEncoder>,
     encoded: PackedLinear,
     lstms: Vec<PackedBiLstm>,
     first: PackedLinear,
     output: PackedLinear,
     taggers: Vec<PackedLinear>,
+    /// Are there weights for the way back?
+    learns: bool,
 }
 
 pub(super) type Weights<'a> = any_network::Weights<'a, Network>;
@@ -118,6 +124,10 @@ pub(super) struct BackMemory {
     d_below: Vec<f32>,
     d_tags: Vec<f32>,
     d_encoded: Vec<f32>,
+    /// Those of the encoder's vectors, by row and by word.
+    d_vectors: Vec<f32>,
+    d_words: Vec<f32>,
+    encoder: encoder::BackMemory,
     /// The gradients of the embeddings of each word, side by side.
     dx: Vec<f32>,
     scratch: Scratch,
@@ -133,7 +143,7 @@ impl Network {
     pub(super) fn new(
         config: &NeuralConfig,
         reader: Reader,
-        encoder_width: Option<usize>,
+        encoder: Option<&EncoderHeader>,
         tag_sets: Vec<TagSet>,
         places: Places,
         kind_ends: Vec<usize>,
@@ -151,7 +161,7 @@ impl Network {
         let n_in = config.word_size + n_tables * config.affix_size + reader.vectors.width + of_characters;
         let input = Linear::new(&mut arrays, "input", n_in, config.input_size);
         let encoded =
-            encoder_width.map(|width| Linear::new(&mut arrays, "encoded", width, config.encoder_size));
+            encoder.map(|header| Linear::new(&mut arrays, "encoded", header.width(), config.encoder_size));
         let n_joined = config.input_size + encoded.map_or(0, |_| config.encoder_size);
         let n_out = 2 * config.units;
         let lstms = (0..config.layers)
@@ -184,6 +194,7 @@ impl Network {
             characters,
             input,
             encoder: None,
+            tuned: encoder.and_then(|header| header.add_tuned(&mut arrays)),
             encoded,
             lstms,
             first,
@@ -303,6 +314,9 @@ impl AnyNetwork for Network {
         let limit = (6.0 / (n_in + self.n_hidden()) as f64).sqrt();
         uniform(self.first.weights.of_mut(all), limit, rng);
         self.kinds.iter().for_each(|layer| layer.start(all, rng));
+        if let (Some(start), Some(encoder)) = (self.tuned, &self.encoder) {
+            all[start..].copy_from_slice(encoder.start());
+        }
     }
 
     fn pack(&self, all: &[f32], learns: bool, out: &mut PackedNetwork) {
@@ -315,6 +329,10 @@ impl AnyNetwork for Network {
         self.lstms.iter().zip(&mut out.lstms).for_each(|(layer, out)| layer.pack(all, learns, out));
         out.first.set(self.first, all, learns);
         self.pack_output(all, learns, &mut out.output);
+        if let (Some(start), Some(encoder)) = (self.tuned, &self.encoder) {
+            encoder.pack(&all[start..], learns, &mut out.encoder);
+        }
+        out.learns = learns;
         out.taggers.resize_with(self.taggers.len(), PackedLinear::default);
         self.taggers.iter().zip(&mut out.taggers).for_each(|(layer, out)| out.set(*layer, all, learns));
     }
@@ -324,6 +342,9 @@ impl AnyNetwork for Network {
         self.encoded.iter().for_each(|layer| out.encoded.shrink(*layer, all));
         self.lstms.iter().zip(&mut out.lstms).for_each(|(layer, out)| layer.shrink(all, out));
         out.first.shrink(self.first, all);
+        if let (Some(start), Some(encoder)) = (self.tuned, &self.encoder) {
+            encoder.shrink(&all[start..], &mut out.encoder);
+        }
     }
 }
 
@@ -427,9 +448,17 @@ impl Weights<'_> {
         let Encoding { batch, encoder: memory, encoder_x, encoded, encoder_dropout, .. } = encoding;
         let (n_rows, width) = (batch.n_rows(), layer.weights.n_rows);
         let x = resize(encoder_x, n_rows * width);
-        encoder.read(sentences, memory, |sentence, position, vector| {
-            fill(vector, &mut x[batch.row(sentence, position) * width..][..width]);
-        });
+        let place = |sentence, position| batch.row(sentence, position) * width;
+        match &self.packed.encoder {
+            Some(packed) if self.packed.learns => {
+                encoder.read_to_learn(packed, sentences, memory, |sentence, position, vector| {
+                    x[place(sentence, position)..][..width].copy_from_slice(vector);
+                });
+            }
+            tuned => encoder.read(tuned.as_ref(), sentences, memory, |sentence, position, vector| {
+                fill(vector, &mut x[place(sentence, position)..][..width]);
+            }),
+        }
         if let Some(rng) = noise {
             encoder_dropout.apply(x, config.encoder_dropout, rng);
         }
@@ -446,15 +475,12 @@ impl Weights<'_> {
     }
 
     /// The way back of [`Self::read_encoder`], from the gradients of what is side by side to those of `input`, in their place.
-    fn back_to_encoder(
-        &self,
-        encoding: &Encoding,
-        d_encoded: &mut Vec<f32>,
-        d_joined: &mut Vec<f32>,
-        gradients: &mut [f32],
-        scratch: &mut Scratch,
-    ) {
-        let Network { config, encoded: Some(layer), .. } = self.network else { return };
+    fn back_to_encoder(&self, encoding: &Encoding, memory: &mut BackMemory, gradients: &mut [f32]) {
+        let Network { config, encoder: Some(encoder), encoded: Some(layer), .. } = self.network else {
+            return;
+        };
+        let BackMemory { d_output: d_joined, d_encoded, d_vectors, d_words, encoder: back, scratch, .. } =
+            memory;
         let (n_rows, size, of_words) = (encoding.batch.n_rows(), config.encoder_size, config.input_size);
         let d_encoded = resize(d_encoded, n_rows * size);
         for row in 0..n_rows {
@@ -464,7 +490,20 @@ impl Weights<'_> {
         }
         d_joined.truncate(n_rows * of_words);
         leaky_relu_back(&encoding.encoded, d_encoded);
-        layer.back(&self.packed.encoded, &encoding.encoder_x, d_encoded, gradients, None, scratch);
+        let (Some(start), Some(packed)) = (self.network.tuned, &self.packed.encoder) else {
+            layer.back(&self.packed.encoded, &encoding.encoder_x, d_encoded, gradients, None, scratch);
+            return;
+        };
+        let width = layer.weights.n_rows;
+        let to_vectors = Some((resize(d_vectors, n_rows * width), Sum::Fresh));
+        layer.back(&self.packed.encoded, &encoding.encoder_x, d_encoded, gradients, to_vectors, scratch);
+        encoding.encoder_dropout.back(d_vectors);
+        d_words.clear();
+        for (sentence, position) in encoding.batch.words() {
+            let at = encoding.batch.row(sentence, position) * width;
+            d_words.extend_from_slice(&d_vectors[at..at + width]);
+        }
+        encoder.back(packed, &encoding.encoder, d_words, back, &mut gradients[start..]);
     }
 
     /// Reads the words in context.
@@ -567,7 +606,7 @@ impl Weights<'_> {
     ) -> f64 {
         let Network { config, characters, input, lstms, first, .. } = self.network;
         let (n_rows, n_out, size) = (encoding.batch.n_rows(), 2 * config.units, self.network.n_hidden());
-        let BackMemory { d_hidden, d_first, d_output, d_below, d_tags, d_encoded, dx, scratch } = memory;
+        let BackMemory { d_hidden, d_first, d_output, d_below, d_tags, scratch, .. } = &mut *memory;
         let d_hidden = resize(d_hidden, states.n_states * size);
         self.network.back_to_output(states, gradients, scratch);
         let of_scores = Left::dense(&states.gradients, self.network.n_actions());
@@ -599,7 +638,8 @@ impl Weights<'_> {
             // What comes out below is what goes into the next layer.
             std::mem::swap(d_output, d_below);
         }
-        self.back_to_encoder(encoding, d_encoded, d_output, gradients, scratch);
+        self.back_to_encoder(encoding, memory, gradients);
+        let BackMemory { d_output, dx, scratch, .. } = memory;
         let Encoding { rows, characters: spelt, x, input: of_words, dropouts, .. } = encoding;
         leaky_relu_back(of_words, d_output);
         let dx = resize(dx, n_rows * input.weights.n_rows);

@@ -15,6 +15,8 @@ pub(in crate::score) struct StepSettings {
     pub(in crate::score) kind: OptimiserKind,
     /// The learning rate at its highest.
     pub(in crate::score) learning_rate: f32,
+    /// From this weight on the learning rate is so many times as high.
+    pub(in crate::score) slower: Option<(usize, f32)>,
     /// For gradient descent: the rate is divided by 1 plus this times the epochs that are over.
     pub(in crate::score) decay: f32,
     /// Epochs of the whole training.
@@ -89,7 +91,23 @@ impl Optimiser {
                     correct_2: (1.0 / correct(settings.beta_2)) as f32,
                     epsilon: EPSILON,
                 };
-                adam(&mut self.weights, gradients, &mut self.means, &mut self.squares, &step);
+                let (start, factor) = settings.slower.unwrap_or((self.weights.len(), 1.0));
+                let (means, squares) = (&mut self.means, &mut self.squares);
+                adam(
+                    &mut self.weights[..start],
+                    &gradients[..start],
+                    &mut means[..start],
+                    &mut squares[..start],
+                    &step,
+                );
+                let step = AdamStep { rate: factor * step.rate, ..step };
+                adam(
+                    &mut self.weights[start..],
+                    &gradients[start..],
+                    &mut means[start..],
+                    &mut squares[start..],
+                    &step,
+                );
             }
             OptimiserKind::Sgd => {
                 let n_epochs = (progress * settings.n_epochs as f64).floor();

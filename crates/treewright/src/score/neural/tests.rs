@@ -49,8 +49,8 @@ fn small() -> NeuralConfig {
 
 fn config(system: SystemTag) -> TrainConfig {
     TrainConfig {
-        neural: small(),
-        // The systems for constituents learn with an encoder, the others without.
+        // The systems for constituents learn with an encoder, one of them its weights, too; the others without.
+        neural: NeuralConfig { fine_tune: system == SystemTag::InOrder, ..small() },
         encoder: match system.info().kind {
             TreeKind::Constituents => Arc::new(tiny_files()),
             TreeKind::Dependencies => Arc::default(),
@@ -60,17 +60,19 @@ fn config(system: SystemTag) -> TrainConfig {
 }
 
 /// A tiny encoder, and its arrays for a model file.
-fn encoder() -> (Arc<EncoderInput>, Vec<Extra>) {
+fn encoder(is_tuned: bool) -> (Arc<EncoderInput>, Vec<Extra>) {
     let encoder = Encoder::read(&tiny_files(), 3).expect("an encoder");
-    let (input, arrays) = EncoderInput::learning(&encoder, &[1, 3]);
+    let (input, arrays) = EncoderInput::learning(&encoder, &[1, 3], is_tuned);
     (Arc::new(input), arrays)
 }
 
 /// The network with a tiny encoder.
 fn encoded_network(settings: &NeuralConfig, sentences: &[&Sentence], kind_ends: &[usize]) -> Network {
     let Network { config, reader, tag_sets, places, .. } = network(settings, sentences, kind_ends);
-    let mut network = Network::new(&config, reader, Some(16), tag_sets, places, kind_ends.to_vec());
-    network.encoder = Some(encoder().0);
+    let (encoder, _) = encoder(settings.fine_tune);
+    let header = Some(&encoder.header);
+    let mut network = Network::new(&config, reader, header, tag_sets, places, kind_ends.to_vec());
+    network.encoder = Some(encoder);
     network
 }
 
@@ -95,6 +97,16 @@ fn array(network: &Network, name: &str) -> Array {
 
 #[test]
 fn gradients_of_the_whole_network_are_those_of_finite_differences() {
+    check_gradients(false);
+}
+
+/// The encoder's own way back is checked by itself, too.
+#[test]
+fn gradients_of_an_encoder_that_learns_are_those_of_finite_differences() {
+    check_gradients(true);
+}
+
+fn check_gradients(fine_tune: bool) {
     let sentences = [
         Sentence::from_tagged([("The", "D"), ("cat", "N"), ("sat", "V")]),
         Sentence::from_tagged([("the", "D"), ("cat", "")]),
@@ -111,6 +123,7 @@ fn gradients_of_the_whole_network_are_those_of_finite_differences() {
         hidden: 4,
         kind_hidden: 2,
         dropout: 0.0,
+        fine_tune,
         ..small()
     };
     let (kind_ends, mut walk) = SystemTag::ArcHybrid.visit(Walks);
@@ -171,9 +184,12 @@ fn gradients_of_the_whole_network_are_those_of_finite_differences() {
     );
     // Labels are many rows that nothing leads to: enough of them for the ones in use.
     let labels = array(&network, "labels");
-    let used: Vec<usize> = (0..all.len())
+    let mut used: Vec<usize> = (0..all.len())
         .filter(|i| !(labels.start..labels.start + labels.len()).contains(i) || gradients[*i] != 0.0)
         .collect();
+    if let Some(start) = network.tuned {
+        used.retain(|&i| i % 11 == 0 && (i >= start || labels.start <= i && i < labels.start + labels.len()));
+    }
     assert!(used.iter().any(|i| labels.start <= *i && *i < labels.start + labels.len()), "a label is seen");
     let at: Vec<f32> = used.iter().map(|&i| all[i]).collect();
     let expected: Vec<f32> = used.iter().map(|&i| gradients[i]).collect();
@@ -343,13 +359,17 @@ fn numbers_of_eight_bits_are_close_to_those_of_32() {
 /// same. Damage is noticed.
 #[test]
 fn models_keep_their_encoder() {
+    [false, true].into_iter().for_each(check_model_with_encoder);
+}
+
+fn check_model_with_encoder(fine_tune: bool) {
     let sentences: Vec<Sentence> = english().into_iter().map(|entry| entry.sentence).collect();
     let sentences: Vec<&Sentence> = sentences.iter().collect();
     let places = default_places(TreeKind::Dependencies, false).to_owned();
-    let settings = NeuralConfig { places, ..small() };
+    let settings = NeuralConfig { places, fine_tune, ..small() };
     let network = encoded_network(&settings, &sentences, &[5]);
     let all = network.start(&mut Rng::new(8));
-    let (_, arrays) = encoder();
+    let (_, arrays) = encoder(fine_tune);
     let model = NeuralModel::new(Arc::new(network), &all, &arrays);
     let load = |model: &dyn ScorerModel, words: &[u32]| read(model.header(), words, &[5]);
     let scores = |model: &dyn ScorerModel| {

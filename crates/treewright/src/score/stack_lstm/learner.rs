@@ -17,6 +17,7 @@ pub(super) fn settings(config: &StackLstmConfig, n_epochs: usize) -> BatchSettin
         loss: config.loss,
         step: StepSettings {
             kind: config.optimiser,
+            slower: None,
             learning_rate: config.learning_rate,
             decay: config.decay,
             n_epochs,

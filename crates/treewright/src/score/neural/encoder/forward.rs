@@ -16,10 +16,10 @@ const GROUP: usize = 192;
 
 /// The weights of an encoder, packed for products.
 #[derive(Clone, Debug)]
-pub(super) struct PackedEncoder {
+pub(in crate::score::neural) struct PackedEncoder {
     pub(super) sizes: Sizes,
     pub(super) tokenizer: Arc<Tokenizer>,
-    pieces: Table,
+    pieces: Arc<Table>,
     positions: Vec<f32>,
     pub(super) norm: PackedNorm,
     pub(super) layers: Vec<PackedLayer>,
@@ -27,10 +27,17 @@ pub(super) struct PackedEncoder {
 
 /// The vectors of pieces.
 #[derive(Clone, Debug)]
-enum Table {
+pub(super) enum Table {
     Float(Vec<f32>),
     /// In 8 bits, with a scale for each row.
     Small(Vec<i8>, Vec<f32>),
+}
+
+impl Table {
+    /// The table in 8 bits, from the bytes of its numbers and of their scales.
+    pub(super) fn small(numbers: &[u8], scales: &[u8]) -> Self {
+        Table::Small(bytemuck::cast_slice(numbers).to_vec(), stored::floats(scales).collect())
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -223,10 +230,22 @@ impl<'a> Cursor<'a> {
 
 impl PackedEncoder {
     pub(super) fn new(layout: &Layout, tokenizer: Arc<Tokenizer>, all: &[f32], learns: bool) -> Self {
+        let pieces = Arc::new(Table::Float(layout.pieces.of(all).to_vec()));
+        Self::with_pieces(layout, tokenizer, pieces, all, learns)
+    }
+
+    /// An encoder whose vectors of pieces lie elsewhere.
+    pub(super) fn with_pieces(
+        layout: &Layout,
+        tokenizer: Arc<Tokenizer>,
+        pieces: Arc<Table>,
+        all: &[f32],
+        learns: bool,
+    ) -> Self {
         let mut packed = PackedEncoder {
             sizes: layout.sizes,
             tokenizer,
-            pieces: Table::Float(layout.pieces.of(all).to_vec()),
+            pieces,
             positions: Vec::new(),
             norm: PackedNorm::default(),
             layers: vec![PackedLayer::default(); layout.layers.len()],
@@ -238,7 +257,7 @@ impl PackedEncoder {
     /// The encoder in 8 bits, from the bytes of its arrays in the order of a model file.
     pub(super) fn small(layout: &Layout, tokenizer: Arc<Tokenizer>, arrays: &[&[u8]]) -> Self {
         let mut next = Cursor(arrays);
-        let pieces = Table::Small(next.small().to_vec(), next.floats());
+        let pieces = Arc::new(Table::small(next.bytes(), next.bytes()));
         let (positions, scales) = (next.small(), next.floats());
         let rows = positions.chunks_exact(layout.sizes.width).zip(scales);
         let positions =
@@ -269,6 +288,16 @@ impl PackedEncoder {
             packed.up.set(up, all, learns);
             packed.down.set(down, all, learns);
             packed.norm_2.set(norm_2, all);
+        }
+    }
+
+    /// Keeps the weights of layers in 8 bits.
+    pub(super) fn shrink(&mut self, layout: &Layout, all: &[f32]) {
+        for (packed, layer) in self.layers.iter_mut().zip(&layout.layers) {
+            packed.attention.shrink(layer.attention, all);
+            packed.mixed.shrink(layer.mixed, all);
+            packed.up.shrink(layer.up, all);
+            packed.down.shrink(layer.down, all);
         }
     }
 
@@ -309,7 +338,6 @@ impl PackedEncoder {
 
     /// The same for weights that are learnt: all pieces go through all layers together, and the memory keeps what the way back
     /// needs.
-    #[cfg(test)]
     pub(super) fn encode_to_learn(
         &self,
         sentences: &[&Sentence],
@@ -348,7 +376,7 @@ impl PackedEncoder {
         for (out, row) in out.chunks_exact_mut(width).zip(rows) {
             let (piece, position) = (pieces.ids[row] as usize, pieces.positions[row] as usize);
             let numbers = piece * width..(piece + 1) * width;
-            match &self.pieces {
+            match &*self.pieces {
                 Table::Float(all) => out.copy_from_slice(&all[numbers]),
                 Table::Small(all, scales) => {
                     let numbers = out.iter_mut().zip(&all[numbers]);

@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::forward::{Memory, PackedEncoder};
+use super::backward::BackMemory;
+use super::forward::{Memory, PackedEncoder, Table};
 use super::kernel::{narrow, widen};
 use super::stored::{self, Bits};
 use super::tokenizer::Tokenizer;
-use super::{Encoder, Layout, Sizes};
+use super::{Encoder, Layout, PIECES, Sizes};
 use crate::score::neural::file::Extra;
+use crate::score::neural::layers::Arrays;
 use crate::sentence::Sentence;
 
 /// What a model file says about an encoder beside its numbers.
@@ -21,6 +23,9 @@ pub(in crate::score::neural) struct EncoderHeader {
     /// The layers whose vectors are used, from 1.
     outputs: Vec<usize>,
     eight_bits: bool,
+    /// Are its weights learnt with those of the network, which keeps them? The vectors of pieces are not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(in crate::score::neural) is_tuned: bool,
     #[serde(with = "shared")]
     tokenizer: Arc<Tokenizer>,
 }
@@ -69,19 +74,50 @@ impl EncoderHeader {
         Ok(())
     }
 
-    /// The arrays that the model file must have.
+    /// The arrays that the model file must have beside those of the network.
     pub(in crate::score::neural) fn outline(&self) -> Vec<Extra> {
-        stored::outline(&Layout::new(self.sizes), self.bits())
+        stored::outline(&self.arrays(), self.bits())
+    }
+
+    /// The arrays that are not the network's.
+    fn arrays(&self) -> Arrays {
+        if !self.is_tuned {
+            return Layout::new(self.sizes).arrays;
+        }
+        let mut arrays = Arrays::default();
+        arrays.add_table(PIECES, self.sizes.n_pieces, self.sizes.width);
+        arrays
+    }
+
+    /// Adds the arrays that are learnt to those of a network; gives where their numbers begin, if there are any.
+    pub(in crate::score::neural) fn add_tuned(&self, arrays: &mut Arrays) -> Option<usize> {
+        let start = arrays.n_numbers;
+        for named in self.is_tuned.then(|| Layout::of_tuned(self.sizes).arrays.named).into_iter().flatten() {
+            match named.is_table {
+                true => arrays.add_table(named.name, named.array.n_rows, named.array.n_columns),
+                false => arrays.add(named.name, named.array.n_rows, named.array.n_columns),
+            };
+        }
+        self.is_tuned.then_some(start)
     }
 }
 
-/// An encoder whose weights do not change.
+/// An encoder as the input of a network.
 #[derive(Debug)]
 pub(in crate::score::neural) struct EncoderInput {
     pub(in crate::score::neural) header: EncoderHeader,
-    packed: PackedEncoder,
+    weights: Weights,
     /// The vectors of sentences that were read before, if they are kept.
     cache: Option<Mutex<Cache>>,
+}
+
+/// Where its weights are.
+#[derive(Debug)]
+enum Weights {
+    /// They do not change.
+    Frozen(Box<PackedEncoder>),
+    /// They are the network's, but for the vectors of pieces. While learning it has the weights to begin with.
+    Tuned { layout: Box<Layout>, pieces: Arc<Table>, start: Vec<f32> },
 }
 
 /// The vectors of sentences by their words.
@@ -98,18 +134,27 @@ pub(in crate::score::neural) struct InputMemory {
 impl EncoderInput {
     /// An encoder with the vectors of these layers, which keeps the vectors of all sentences that it reads; and its arrays
     /// for a model file.
-    pub(in crate::score::neural) fn learning(encoder: &Encoder, outputs: &[usize]) -> (Self, Vec<Extra>) {
+    /// If it is tuned, it keeps nothing: vectors change with the weights.
+    pub(in crate::score::neural) fn learning(
+        encoder: &Encoder,
+        outputs: &[usize],
+        is_tuned: bool,
+    ) -> (Self, Vec<Extra>) {
         let header = EncoderHeader {
             sizes: encoder.layout.sizes,
             outputs: outputs.to_vec(),
             eight_bits: false,
+            is_tuned,
             tokenizer: encoder.tokenizer.clone(),
         };
         // What is learnt from is what the model file will have.
-        let arrays = encoder.stored(Bits::Sixteen);
+        let arrays = stored::store(&header.arrays(), &encoder.all, Bits::Sixteen);
         let bytes: Vec<&[u8]> = arrays.iter().map(|array| &array.bytes[..]).collect();
         let mut input = Self::load(header, &bytes).expect("what was just stored can be read");
-        input.cache = Some(Mutex::default());
+        match &mut input.weights {
+            Weights::Frozen(_) => input.cache = Some(Mutex::default()),
+            Weights::Tuned { start, .. } => *start = encoder.all[encoder.layout.pieces.len()..].to_vec(),
+        }
         (input, arrays)
     }
 
@@ -118,19 +163,89 @@ impl EncoderInput {
     /// # Errors
     /// When they are damaged.
     pub(in crate::score::neural) fn load(header: EncoderHeader, arrays: &[&[u8]]) -> Result<Self, String> {
-        let layout = Layout::new(header.sizes);
-        let tokenizer = header.tokenizer.clone();
-        let packed = match header.bits() {
-            Bits::Sixteen => {
-                let all = stored::read(&layout, arrays)?;
-                PackedEncoder::new(&layout, tokenizer, &all, false)
-            }
+        let (own, tokenizer) = (header.arrays(), header.tokenizer.clone());
+        let all = match header.bits() {
+            Bits::Sixteen => stored::read(&own, arrays)?,
             Bits::Eight => {
-                stored::check_small(&layout, arrays)?;
-                PackedEncoder::small(&layout, tokenizer, arrays)
+                stored::check_small(&own, arrays)?;
+                Vec::new()
             }
         };
-        Ok(EncoderInput { header, packed, cache: None })
+        let weights = match (header.is_tuned, header.bits()) {
+            (true, bits) => {
+                let pieces = match bits {
+                    Bits::Sixteen => Table::Float(all),
+                    Bits::Eight => Table::small(arrays[0], arrays[1]),
+                };
+                let layout = Box::new(Layout::of_tuned(header.sizes));
+                Weights::Tuned { layout, pieces: Arc::new(pieces), start: Vec::new() }
+            }
+            (false, bits) => {
+                let layout = Layout::new(header.sizes);
+                Weights::Frozen(Box::new(match bits {
+                    Bits::Sixteen => PackedEncoder::new(&layout, tokenizer, &all, false),
+                    Bits::Eight => PackedEncoder::small(&layout, tokenizer, arrays),
+                }))
+            }
+        };
+        Ok(EncoderInput { header, weights, cache: None })
+    }
+
+    /// If its weights are learnt: those to begin with.
+    pub(in crate::score::neural) fn start(&self) -> &[f32] {
+        match &self.weights {
+            Weights::Frozen(_) => &[],
+            Weights::Tuned { start, .. } => start,
+        }
+    }
+
+    /// Packs the weights, if they are the network's; `all` are theirs.
+    pub(in crate::score::neural) fn pack(&self, all: &[f32], learns: bool, out: &mut Option<PackedEncoder>) {
+        let Weights::Tuned { layout, pieces, .. } = &self.weights else { return };
+        match out {
+            Some(packed) => packed.set(layout, all, learns),
+            None => {
+                let tokenizer = self.header.tokenizer.clone();
+                *out = Some(PackedEncoder::with_pieces(layout, tokenizer, pieces.clone(), all, learns));
+            }
+        }
+    }
+
+    /// Keeps packed weights in 8 bits, if they are the network's.
+    pub(in crate::score::neural) fn shrink(&self, all: &[f32], out: &mut Option<PackedEncoder>) {
+        if let (Weights::Tuned { layout, .. }, Some(packed)) = (&self.weights, out) {
+            packed.shrink(layout, all);
+        }
+    }
+
+    /// Reads sentences with weights that are learnt, and hands the vector of each word to `put`.
+    pub(in crate::score::neural) fn read_to_learn(
+        &self,
+        packed: &PackedEncoder,
+        sentences: &[&Sentence],
+        memory: &mut InputMemory,
+        mut put: impl FnMut(usize, usize, &[f32]),
+    ) {
+        let InputMemory { forward, vectors, .. } = memory;
+        packed.encode_to_learn(sentences, &self.header.outputs, forward, vectors);
+        let mut rows = vectors.chunks_exact(self.header.width());
+        for (i, sentence) in sentences.iter().enumerate() {
+            (0..sentence.len()).zip(&mut rows).for_each(|(position, row)| put(i, position, row));
+        }
+    }
+
+    /// The way back of [`Self::read_to_learn`]; `d_words` are the gradients of the vectors of words, in order.
+    pub(in crate::score::neural) fn back(
+        &self,
+        packed: &PackedEncoder,
+        memory: &InputMemory,
+        d_words: &[f32],
+        back: &mut BackMemory,
+        gradients: &mut [f32],
+    ) {
+        if let Weights::Tuned { layout, .. } = &self.weights {
+            packed.back(layout, &self.header.outputs, &memory.forward, d_words, back, gradients);
+        }
     }
 
     /// The same encoder with weights of 8 bits instead of 16, and its arrays.
@@ -138,24 +253,24 @@ impl EncoderInput {
     /// # Errors
     /// When the arrays are damaged.
     pub(in crate::score::neural) fn quantised(&self, arrays: &[&[u8]]) -> Result<(Self, Vec<Extra>), String> {
-        let layout = Layout::new(self.header.sizes);
-        let all = stored::read(&layout, arrays)?;
-        let encoder = Encoder { tokenizer: self.header.tokenizer.clone(), layout, all };
-        let arrays = encoder.stored(Bits::Eight);
+        let own = self.header.arrays();
+        let arrays = stored::store(&own, &stored::read(&own, arrays)?, Bits::Eight);
         let bytes: Vec<&[u8]> = arrays.iter().map(|array| &array.bytes[..]).collect();
         let header = EncoderHeader { eight_bits: true, ..self.header.clone() };
         Ok((Self::load(header, &bytes)?, arrays))
     }
 
-    /// Hands the vector of each word to `put`, with the numbers of its sentence and its position.
+    /// Hands the vector of each word to `put`, with the numbers of its sentence and its position; `tuned` are the weights if they
+    /// are the network's.
     pub(in crate::score::neural) fn read(
         &self,
+        tuned: Option<&PackedEncoder>,
         sentences: &[&Sentence],
         memory: &mut InputMemory,
         mut put: impl FnMut(usize, usize, &[u16]),
     ) {
         let Some(cache) = &self.cache else {
-            self.encode(sentences, memory);
+            self.encode(tuned, sentences, memory);
             let mut rows = memory.halves.chunks_exact(self.header.width());
             for (i, sentence) in sentences.iter().enumerate() {
                 (0..sentence.len()).zip(&mut rows).for_each(|(position, row)| put(i, position, row));
@@ -169,7 +284,7 @@ impl EncoderInput {
         let missing: Vec<usize> = (0..sentences.len()).filter(is_missing).collect();
         if !missing.is_empty() {
             let unknown: Vec<&Sentence> = missing.iter().map(|&i| sentences[i]).collect();
-            self.encode(&unknown, memory);
+            self.encode(tuned, &unknown, memory);
             let mut rest = &memory.halves[..];
             for &i in &missing {
                 let (own, after) = rest.split_at(sentences[i].len() * self.header.width());
@@ -187,9 +302,13 @@ impl EncoderInput {
         }
     }
 
-    fn encode(&self, sentences: &[&Sentence], memory: &mut InputMemory) {
+    fn encode(&self, tuned: Option<&PackedEncoder>, sentences: &[&Sentence], memory: &mut InputMemory) {
         let InputMemory { forward, vectors, halves } = memory;
-        self.packed.encode(sentences, &self.header.outputs, forward, vectors);
+        let packed = match &self.weights {
+            Weights::Frozen(packed) => packed,
+            Weights::Tuned { .. } => tuned.expect("the network has the weights of its encoder"),
+        };
+        packed.encode(sentences, &self.header.outputs, forward, vectors);
         halves.resize(vectors.len(), 0);
         narrow(vectors, halves);
     }

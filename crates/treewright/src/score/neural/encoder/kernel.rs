@@ -56,7 +56,6 @@ compiled_twice! {
     }
 
     /// The way back of [`layer_norm`], in place of the gradients of what came out; those of scale and shift are added up.
-    #[cfg(test)]
     pub(in crate::score) fn layer_norm_back(
         gradients: &mut [f32],
         normal: &[f32],
@@ -87,7 +86,6 @@ compiled_twice! {
     }
 
     /// The way back of [`gelu`], from what went in.
-    #[cfg(test)]
     pub(in crate::score) fn gelu_back(values: &[f32], gradients: &mut [f32]) {
         for (gradient, &value) in gradients.iter_mut().zip(values) {
             let (share, density) = normal(value);
@@ -103,7 +101,6 @@ compiled_twice! {
     }
 
     /// The way back of softmax, for a row: `gradients` become those of what went in.
-    #[cfg(test)]
     pub(in crate::score) fn softmax_back(row: &[f32], gradients: &mut [f32], by: f32) {
         let n = row.len();
         let gradients = &mut gradients[..n];

@@ -4,7 +4,6 @@
 //! Deviations: sentences that have more pieces than the encoder has positions are read in overlapping windows; batches have
 //! no padding.
 
-#[cfg(test)]
 mod backward;
 mod forward;
 mod input;
@@ -13,13 +12,15 @@ mod load;
 mod stored;
 mod tokenizer;
 
+pub(super) use self::backward::BackMemory;
+pub(super) use self::forward::PackedEncoder;
 pub(super) use self::input::{EncoderHeader, EncoderInput, InputMemory, fill};
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use self::forward::{Memory, PackedEncoder};
+use self::forward::Memory;
 use self::stored::Bits;
 use self::tokenizer::Tokenizer;
 use super::layers::{Array, Arrays, Linear};
@@ -42,7 +43,7 @@ impl Encoder {
         let packed = match in_eight_bits {
             false => PackedEncoder::new(&self.layout, tokenizer, &self.all, false),
             true => {
-                let arrays = self.stored(Bits::Eight);
+                let arrays = stored::store(&self.layout.arrays, &self.all, Bits::Eight);
                 let arrays: Vec<&[u8]> = arrays.iter().map(|array| &array.bytes[..]).collect();
                 PackedEncoder::small(&self.layout, tokenizer, &arrays)
             }
@@ -112,6 +113,8 @@ struct Layer {
     norm_2: Norm,
 }
 
+const PIECES: &str = "encoder.pieces";
+
 /// Where each array lies among all numbers.
 #[derive(Clone, Debug)]
 struct Layout {
@@ -125,9 +128,19 @@ struct Layout {
 
 impl Layout {
     fn new(sizes: Sizes) -> Self {
-        let Sizes { n_pieces, n_positions, n_layers, width, inner, .. } = sizes;
         let mut arrays = Arrays::default();
-        let pieces = arrays.add_table("encoder.pieces", n_pieces, width);
+        let pieces = arrays.add_table(PIECES, sizes.n_pieces, sizes.width);
+        Self::with_pieces(sizes, arrays, pieces)
+    }
+
+    /// Without the vectors of pieces, which are never changed: what can be learnt.
+    fn of_tuned(sizes: Sizes) -> Self {
+        Self::with_pieces(sizes, Arrays::default(), Array { start: 0, n_rows: 0, n_columns: sizes.width })
+    }
+
+    /// All arrays but that of the pieces, after those that are there.
+    fn with_pieces(sizes: Sizes, mut arrays: Arrays, pieces: Array) -> Self {
+        let Sizes { n_positions, n_layers, width, inner, .. } = sizes;
         let positions = arrays.add_table("encoder.positions", n_positions, width);
         let norm = Norm::new(&mut arrays, "encoder.norm", width);
         let layers = (0..n_layers)

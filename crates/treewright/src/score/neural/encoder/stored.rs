@@ -4,9 +4,8 @@
 //! products of AVX2 (`small.rs`) cannot overflow.
 
 use super::kernel::{narrow, widen};
-use super::{Encoder, Layout};
 use crate::score::neural::file::{Extra, n_scales, quantised};
-use crate::score::neural::layers::Named;
+use crate::score::neural::layers::{Arrays, Named};
 use crate::score::neural::small::MAX_WEIGHT;
 
 /// How many bits a weight has.
@@ -17,9 +16,9 @@ pub(super) enum Bits {
 }
 
 /// The names, types and shapes of the arrays of an encoder in a file, in order, without their bytes.
-pub(super) fn outline(layout: &Layout, bits: Bits) -> Vec<Extra> {
+pub(super) fn outline(arrays: &Arrays, bits: Bits) -> Vec<Extra> {
     let mut outline = Vec::new();
-    for named in &layout.arrays.named {
+    for named in &arrays.named {
         let Named { name, array, .. } = named;
         let shape = vec![array.n_rows, array.n_columns];
         let mut push = |name: String, dtype, shape| {
@@ -37,30 +36,28 @@ pub(super) fn outline(layout: &Layout, bits: Bits) -> Vec<Extra> {
     outline
 }
 
-impl Encoder {
-    /// Its arrays for a file.
-    pub(super) fn stored(&self, bits: Bits) -> Vec<Extra> {
-        let mut stored = outline(&self.layout, bits);
-        let mut next = stored.iter_mut();
-        let mut put = |bytes: &[u8]| next.next().expect("an array").bytes = bytes.to_vec();
-        for named in &self.layout.arrays.named {
-            let numbers = named.array.of(&self.all);
-            match bits {
-                _ if named.array.n_rows == 1 => put(bytemuck::cast_slice(numbers)),
-                Bits::Sixteen => {
-                    let mut halves = vec![0; numbers.len()];
-                    narrow(numbers, &mut halves);
-                    put(bytemuck::cast_slice(&halves));
-                }
-                Bits::Eight => {
-                    let (small, scales) = quantised(named, numbers);
-                    put(bytemuck::cast_slice(&small));
-                    put(bytemuck::cast_slice(&scales));
-                }
+/// Arrays for a file.
+pub(super) fn store(arrays: &Arrays, all: &[f32], bits: Bits) -> Vec<Extra> {
+    let mut stored = outline(arrays, bits);
+    let mut next = stored.iter_mut();
+    let mut put = |bytes: &[u8]| next.next().expect("an array").bytes = bytes.to_vec();
+    for named in &arrays.named {
+        let numbers = named.array.of(all);
+        match bits {
+            _ if named.array.n_rows == 1 => put(bytemuck::cast_slice(numbers)),
+            Bits::Sixteen => {
+                let mut halves = vec![0; numbers.len()];
+                narrow(numbers, &mut halves);
+                put(bytemuck::cast_slice(&halves));
+            }
+            Bits::Eight => {
+                let (small, scales) = quantised(named, numbers);
+                put(bytemuck::cast_slice(&small));
+                put(bytemuck::cast_slice(&scales));
             }
         }
-        stored
     }
+    stored
 }
 
 pub(super) fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
@@ -71,9 +68,9 @@ pub(super) fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
 ///
 /// # Errors
 /// When a number is not finite.
-pub(super) fn read(layout: &Layout, arrays: &[&[u8]]) -> Result<Vec<f32>, String> {
-    let mut all = vec![0.0; layout.arrays.n_numbers];
-    for (named, bytes) in layout.arrays.named.iter().zip(arrays) {
+pub(super) fn read(layout: &Arrays, arrays: &[&[u8]]) -> Result<Vec<f32>, String> {
+    let mut all = vec![0.0; layout.n_numbers];
+    for (named, bytes) in layout.named.iter().zip(arrays) {
         let numbers = named.array.of_mut(&mut all);
         if named.array.n_rows == 1 {
             numbers.iter_mut().zip(floats(bytes)).for_each(|(to, from)| *to = from);
@@ -94,9 +91,9 @@ fn not_finite() -> String {
 ///
 /// # Errors
 /// When a weight is larger than products allow, or a number is not finite.
-pub(super) fn check_small(layout: &Layout, arrays: &[&[u8]]) -> Result<(), String> {
+pub(super) fn check_small(layout: &Arrays, arrays: &[&[u8]]) -> Result<(), String> {
     for (extra, bytes) in outline(layout, Bits::Eight).iter().zip(arrays) {
-        let is_table = || layout.arrays.named.iter().any(|named| named.is_table && named.name == extra.name);
+        let is_table = || layout.named.iter().any(|named| named.is_table && named.name == extra.name);
         if extra.dtype == "F32" {
             if !floats(bytes).all(f32::is_finite) {
                 return Err(not_finite());

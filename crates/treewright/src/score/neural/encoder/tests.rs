@@ -156,7 +156,7 @@ fn gradients_are_those_of_finite_differences() {
         let (packed, memory, out) = run(&encoder.all);
         assert_eq!(out, encoder.vectors(&sentences, &outputs, false), "learning or not");
         let mut gradients = vec![9.0; encoder.all.len()];
-        let mut back = backward::BackMemory::default();
+        let mut back = BackMemory::default();
         packed.back(&encoder.layout, &outputs, &memory, &wanted, &mut back, &mut gradients);
         let used: Vec<usize> = (encoder.layout.positions.start..encoder.all.len()).step_by(every).collect();
         let at: Vec<f32> = used.iter().map(|&i| encoder.all[i]).collect();
