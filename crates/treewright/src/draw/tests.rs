@@ -143,23 +143,13 @@ fn japanese() -> Entry {
 
 /// The cumulative nursery rhyme: each noun the head of the relative clause that follows.
 fn house(n_clauses: usize) -> (Entry, Entry) {
-    let clauses = [
-        ("the", "farmer", "sowing", "his", "corn"),
-        ("that", "kept", "the", "proud", "cock"),
-        ("that", "woke", "the", "shaven", "priest"),
-        ("that", "married", "the", "tattered", "man"),
-        ("that", "kissed", "the", "lonely", "maiden"),
-        ("that", "milked", "the", "crumpled", "cow"),
-        ("that", "tossed", "the", "old", "dog"),
-        ("that", "worried", "the", "grey", "cat"),
-        ("that", "killed", "the", "big", "rat"),
-        ("that", "ate", "the", "brown", "malt"),
-        ("that", "lay", "the", "tall", "house"),
-        ("that", "saw", "the", "good", "Jack"),
-    ];
+    let words = "the farmer sowing his corn that kept the proud cock that woke the shaven priest that married the tattered \
+                 man that kissed the lonely maiden that milked the crumpled cow that tossed the old dog that worried the grey \
+                 cat that killed the big rat that ate the brown malt that lay the tall house that saw the good Jack";
+    let words: Vec<&str> = words.split_whitespace().collect();
     let mut tree = "(S (NP 0=This/DT) (VP 1=is/VBZ (NP".to_owned();
     let mut arcs = "This/DET/2/nsubj is/VERB/0/root".to_owned();
-    for (i, (a, b, c, d, e)) in clauses.iter().take(n_clauses).enumerate() {
+    for (i, [a, b, c, d, e]) in words.as_chunks().0.iter().take(n_clauses).enumerate() {
         let at = 2 + 5 * i;
         if i == 0 {
             tree += &format!(" 2={a}/DT 3={b}/NN (VP 4={c}/VBG (NP 5={d}/PRP$ 6={e}/NN)");

@@ -31,25 +31,18 @@ fn projective_dependencies_stay_as_they_are() {
 }
 
 #[test]
-fn crossing_arcs_are_encoded_even_if_they_are_few() {
-    let choice = choose(&treebank(&(PROJECTIVE.repeat(1999) + CROSSING))).unwrap();
-    assert_eq!(choice.config.pseudo_projective, "head");
-    assert_eq!(
-        choice.reasons[0],
-        "This treebank has dependencies with 0.02 % crossing arcs (0.1 % of the sentences), so: recipe dependencies \
-         (arc-hybrid, beam 8), pseudo-projective."
-    );
-}
-
-#[test]
-fn many_crossing_arcs_are_encoded_too() {
-    let choice = choose(&treebank(&CROSSING.repeat(FEW_TREES))).unwrap();
-    assert_eq!((choice.recipe.name, choice.config.pseudo_projective.as_str()), ("dependencies", "head"));
-    assert_eq!(
-        choice.reasons[0],
-        "This treebank has dependencies with 25.0 % crossing arcs (100.0 % of the sentences), so: recipe dependencies \
-         (arc-hybrid, beam 8), pseudo-projective."
-    );
+fn crossing_arcs_are_encoded_be_they_few_or_many() {
+    for (text, share) in [
+        (PROJECTIVE.repeat(1999) + CROSSING, "0.02 % crossing arcs (0.1 % of the sentences)"),
+        (CROSSING.repeat(FEW_TREES), "25.0 % crossing arcs (100.0 % of the sentences)"),
+    ] {
+        let choice = choose(&treebank(&text)).unwrap();
+        assert_eq!((choice.recipe.name, choice.config.pseudo_projective.as_str()), ("dependencies", "head"));
+        let expected = format!(
+            "This treebank has dependencies with {share}, so: recipe dependencies (arc-hybrid, beam 8), pseudo-projective."
+        );
+        assert_eq!(choice.reasons[0], expected);
+    }
 }
 
 #[test]
