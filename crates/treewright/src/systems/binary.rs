@@ -298,6 +298,12 @@ pub(crate) fn is_solid(forest: &Forest, node: NodeId) -> bool {
 /// What the systems over binary trees do. The topmost item is kept apart from the stack, as d0, which templates see in
 /// all of them; the items that GAP has passed over lie between.
 impl<O> Configuration<O> {
+    /// Is nothing left but d0, and d0 a constituent? Without words there is no d0.
+    pub(super) fn is_built(&self, forest: &Forest) -> bool {
+        let d0_is_built = self.d0.is_none_or(|d0| forest.node(d0).kind == Kind::Constituent);
+        !self.words_left(forest) && self.stack.is_none() && d0_is_built
+    }
+
     /// Puts d0 on the stack, and the first word of the buffer in its place.
     #[inline]
     pub(super) fn shift_to_d0(&mut self, forest: &mut Forest) {

@@ -14,7 +14,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::forest::{Forest, Kind};
+use crate::forest::Forest;
 use crate::ids::{ActionId, LabelId};
 use crate::system::actions::{Actions, actions};
 use crate::system::configuration::Configuration;
@@ -96,8 +96,7 @@ impl TransitionSystem for SrGap {
 
     /// Nothing is left but d0, which no action may touch any more.
     fn is_final(&self, forest: &Forest, state: &State) -> bool {
-        let is_built = state.d0.is_none_or(|d0| forest.node(d0).kind == Kind::Constituent);
-        !state.words_left(forest) && state.stack.is_none() && is_built
+        state.is_built(forest)
     }
 
     fn legal(&self, forest: &Forest, state: &State, out: &mut ActionSet) {

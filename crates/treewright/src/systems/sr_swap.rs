@@ -121,8 +121,7 @@ impl<const COMPOUND: bool> TransitionSystem for Swap<COMPOUND> {
     }
 
     fn is_final(&self, forest: &Forest, state: &State) -> bool {
-        let is_built = state.d0.is_none_or(|top| forest.node(top).kind == Kind::Constituent);
-        !state.words_left(forest) && state.stack.is_none() && is_built
+        state.is_built(forest)
     }
 
     fn legal(&self, forest: &Forest, state: &State, out: &mut ActionSet) {

@@ -3,6 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::*;
+use crate::forest::Kind;
 use crate::oracle::Oracle;
 
 const AB: Shape<'static> = Shape { inner: &["A", "B"], ..SMALL };
