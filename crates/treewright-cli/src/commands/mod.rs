@@ -27,45 +27,39 @@ use clap::Subcommand;
 
 use crate::io::conclude;
 
-/// The commands.
-#[derive(Subcommand)]
-pub enum Command {
-    Convert(convert::ConvertArgs),
-    Stats(stats::StatsArgs),
-    Train(Box<train::TrainArgs>),
-    Parse(parse::ParseArgs),
-    Info(info::InfoArgs),
-    Models(models::ModelsArgs),
-    Join(join::JoinArgs),
-    Quantize(quantize::QuantizeArgs),
-    Draw(draw::DrawArgs),
-    Eval(eval::EvalArgs),
-    Compare(compare::CompareArgs),
-    SearchErrors(search_errors::SearchErrorsArgs),
-    Derive(derive::DeriveArgs),
-    Oracle(oracle::OracleArgs),
-    Completions(completions::CompletionsArgs),
-    Man(man::ManArgs),
+/// Lists the commands: each with its module, which has its flags and `run`.
+macro_rules! commands {
+    ($($name:ident = $module:ident::$args:ident,)*) => {
+        /// The commands.
+        #[derive(Subcommand)]
+        pub enum Command {
+            $($name(Box<$module::$args>),)*
+        }
+
+        /// Runs one command.
+        pub fn run(command: Command) -> ExitCode {
+            conclude(match command {
+                $(Command::$name(args) => $module::run(&args),)*
+            })
+        }
+    };
 }
 
-/// Runs one command.
-pub fn run(command: Command) -> ExitCode {
-    conclude(match command {
-        Command::Convert(args) => convert::run(&args),
-        Command::Stats(args) => stats::run(&args),
-        Command::Train(args) => train::run(&args),
-        Command::Parse(args) => parse::run(&args),
-        Command::Info(args) => info::run(&args),
-        Command::Models(args) => models::run(&args),
-        Command::Join(args) => join::run(&args),
-        Command::Quantize(args) => quantize::run(&args),
-        Command::Draw(args) => draw::run(&args),
-        Command::Eval(args) => eval::run(&args),
-        Command::Compare(args) => compare::run(&args),
-        Command::SearchErrors(args) => search_errors::run(&args),
-        Command::Derive(args) => derive::run(&args),
-        Command::Oracle(args) => oracle::run(&args),
-        Command::Completions(args) => completions::run(&args),
-        Command::Man(args) => man::run(&args),
-    })
+commands! {
+    Convert = convert::ConvertArgs,
+    Stats = stats::StatsArgs,
+    Train = train::TrainArgs,
+    Parse = parse::ParseArgs,
+    Info = info::InfoArgs,
+    Models = models::ModelsArgs,
+    Join = join::JoinArgs,
+    Quantize = quantize::QuantizeArgs,
+    Draw = draw::DrawArgs,
+    Eval = eval::EvalArgs,
+    Compare = compare::CompareArgs,
+    SearchErrors = search_errors::SearchErrorsArgs,
+    Derive = derive::DeriveArgs,
+    Oracle = oracle::OracleArgs,
+    Completions = completions::CompletionsArgs,
+    Man = man::ManArgs,
 }
