@@ -327,10 +327,12 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
+    type Kernel = fn(&SmallWeights, &SmallRows, &mut [f32], usize);
+
     /// All kernels that this processor has.
-    fn kernels() -> Vec<fn(&SmallWeights, &SmallRows, &mut [f32], usize)> {
+    fn kernels() -> Vec<Kernel> {
         #[allow(unused_mut, reason = "other processors have one kernel")]
-        let mut kernels: Vec<fn(&SmallWeights, &SmallRows, &mut [f32], usize)> = vec![in_blocks::<Plain>];
+        let mut kernels: Vec<Kernel> = vec![in_blocks::<Plain>];
         #[cfg(target_arch = "x86_64")]
         {
             if std::arch::is_x86_feature_detected!("avx2") {
