@@ -303,5 +303,15 @@ mod tests {
         check("min-weight = nan", 0, 0);
         check("system = \"in-order\"\npseudo-projective = \"head\"", 0, 0);
         check("system = \"arc-hybrid-swap\"\npseudo-projective = \"head\"", 0, 0);
+        for section in ["neural", "stack-lstm"] {
+            let sizes = ["units = 0", "hidden = 16385", "layers = 65"];
+            let numbers = ["dropout = 1.0", "beta-1 = -0.1", "clip = 0.0", "learning-rate = inf"];
+            for bad in sizes.iter().chain(&numbers) {
+                check(&format!("[{section}]\n{bad}\n"), 0, 0);
+            }
+        }
+        check("[neural]\ntag-weight = -1.0\n", 0, 0);
+        check("[neural]\nencoder-outputs = [5]\n", 0, 0);
+        check("[stack-lstm]\nsingleton-dropout = 1.1\n", 0, 0);
     }
 }

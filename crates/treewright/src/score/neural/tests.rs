@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::any_network::AnyNetwork;
+use super::batch_learner::NetworkLearner;
 use super::characters::Alphabet;
 use super::encoder::tests::tiny_files;
 use super::encoder::{Encoder, EncoderInput};
@@ -19,7 +20,7 @@ use crate::model::Parser;
 use crate::registry::SystemTag;
 use crate::rng::Rng;
 use crate::score::laws::{self, Fixture, Walk, Walks, vectors};
-use crate::score::{Rows, ScorerModel, StoredScorer, Views};
+use crate::score::{BatchLearner, Learning, Rows, ScorerModel, StoredScorer, Views};
 use crate::sentence::Sentence;
 use crate::train::train;
 use crate::tree::TreeKind;
@@ -230,6 +231,32 @@ impl Fixture for Neural {
 }
 
 laws::suite!(Neural);
+
+/// One step changes the embeddings of the words of a minibatch.
+#[test]
+fn embeddings_are_learnt() {
+    let sentence = Sentence::from_tagged([("The", "D"), ("cat", "N")]);
+    let (kind_ends, mut walk) = SystemTag::ArcHybrid.visit(Walks);
+    let places = default_places(TreeKind::Dependencies, false).to_owned();
+    let network = network(&NeuralConfig { places, ..small() }, &[&sentence], &kind_ends);
+    let (n_embedded, settings) = (network.n_embedded, super::learner::settings(&network.config));
+    let mut learner = NetworkLearner::new(network, Vec::new(), settings, 1);
+    let embeddings = |learner: &NetworkLearner<Network>| {
+        let model = learner.freeze().expect("a model");
+        let model = read(model.header(), model.words(), &kind_ends).expect("what was written");
+        model.numbers()[..n_embedded].to_vec()
+    };
+    let before = embeddings(&learner);
+    let (forest, views) = walk(&sentence);
+    let mut parts = learner.parts();
+    let (slot, mut rows) = (parts[0].open_one(&sentence), Rows::default());
+    parts[0].score(&[Views { slot, forest: &forest, views: &views }], &mut rows);
+    parts[0].backward(&rows);
+    parts[0].finish();
+    drop(parts);
+    learner.step(0.5).expect("gradients are finite");
+    assert_ne!(embeddings(&learner), before);
+}
 
 /// Tags are learnt beside actions, and found where they are wanted: the same alone as among others.
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Frozen, FrozenWeights, Perceptron};
+use super::{Frozen, FrozenWeights, Header, Perceptron};
 use crate::features::{TemplateSet, Vocabulary};
 use crate::forest::{Forest, View};
 use crate::ids::{ActionId, TokenIdx};
@@ -190,4 +190,12 @@ fn weights_are_those_of_a_map() {
         let own = counts.get(&(0, action)).copied().unwrap_or(0.0);
         assert!(rows.row(0)[action] >= 6.0 * own, "action {action}");
     }
+}
+
+/// Files of version 5 do not say how long fingerprints are.
+#[test]
+fn headers_of_version_5_mean_whole_fingerprints() {
+    let header = serde_json::json!({ "templates": "", "n_buckets": 1, "n_features": 0 });
+    let header: Header = serde_json::from_value(header).expect("a header");
+    assert_eq!(header.fingerprint_bits, 32);
 }
