@@ -239,7 +239,7 @@ fn embeddings_are_learnt() {
     let (kind_ends, mut walk) = SystemTag::ArcHybrid.visit(Walks);
     let places = default_places(TreeKind::Dependencies, false).to_owned();
     let network = network(&NeuralConfig { places, ..small() }, &[&sentence], &kind_ends);
-    let (n_embedded, settings) = (network.n_embedded, super::learner::settings(&network.config));
+    let (n_embedded, settings) = (network.n_embedded, super::learner::settings(&network.config, None));
     let mut learner = NetworkLearner::new(network, Vec::new(), settings, 1);
     let embeddings = |learner: &NetworkLearner<Network>| {
         let model = learner.freeze().expect("a model");
