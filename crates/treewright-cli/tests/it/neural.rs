@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::{folder, refusal, stdout};
+use crate::common::{folder, program, refusal, stdout};
 
 /// A sample treebank.
 fn data(name: &str) -> String {
@@ -70,7 +70,19 @@ fn a_neural_model_is_trained_parses_is_quantised_and_votes() {
     stdout(&["quantize", &model, "-o", &small], "");
     let size = |path: &str| fs::metadata(path).expect("a model").len();
     assert!(size(&small) < size(&model));
-    assert!(!parse(&["--model", &small]).is_empty());
+    let of_small = parse(&["--model", &small]);
+    assert!(of_small.contains("nsubj"));
+    // Lesser kernels find the same trees.
+    for kernels in ["plain", "avx2"] {
+        for (model, trees) in [(&model, &trees), (&small, &of_small)] {
+            let mut command = program();
+            command
+                .args(["parse", &treebank, "--to", "conllu", "--model", model])
+                .env("TREEWRIGHT_KERNELS", kernels);
+            let output = command.output().expect("it runs");
+            assert!(output.stdout == trees.as_bytes(), "{kernels}");
+        }
+    }
     assert!(refusal(1, &["quantize", &small, "-o", &again], "").contains("no neural parser"));
 
     // A model that votes with itself changes nothing; linear and neural models vote together.

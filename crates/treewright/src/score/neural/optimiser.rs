@@ -163,3 +163,35 @@ pub(in crate::score) fn gather<'a>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Weights that learn more slowly move less, and the others as they would alone.
+    #[test]
+    fn some_weights_learn_more_slowly() {
+        let settings = |slower| StepSettings {
+            kind: OptimiserKind::Adam,
+            learning_rate: 0.1,
+            slower,
+            decay: 0.0,
+            n_epochs: 1,
+            beta_1: 0.9,
+            beta_2: 0.95,
+            clip: 1e3,
+            average: 0.9,
+            section: "neural",
+        };
+        let after = |slower| {
+            let mut optimiser = Optimiser::new(vec![0.0; 20], OptimiserKind::Adam);
+            for _ in 0..3 {
+                optimiser.step(&[1.0; 20], 1.0, 0.5, &settings(slower)).expect("finite gradients");
+            }
+            optimiser.weights
+        };
+        let (all, some) = (after(None), after(Some((7, 0.25))));
+        assert_eq!(all[..7], some[..7]);
+        assert!(all[7..].iter().zip(&some[7..]).all(|(all, some)| (0.25 * all - some).abs() < 1e-6));
+    }
+}
