@@ -102,12 +102,15 @@ impl ParseArgs {
             let message = format!("--k-best {k_best} needs a beam of that width, and {whose} is {width}");
             return Err(usage(format!("{message}: add --beam {k_best} or more")));
         }
-        let method = match width {
-            1 => Method::Greedy,
-            _ => Method::Beam {
+        let method = match (decoder, width) {
+            (DecoderArg::Greedy | DecoderArg::Beam, 1) => Method::Greedy,
+            (DecoderArg::Greedy | DecoderArg::Beam, _) => Method::Beam {
                 width,
                 percentile: self.prune_percentile.map_or(Method::PERCENTILE, usize::from),
             },
+            (DecoderArg::Dp | DecoderArg::Astar | DecoderArg::BestFirst, _) => {
+                unreachable!("these were dealt with above")
+            }
         };
         Ok(Search { method, k_best })
     }
