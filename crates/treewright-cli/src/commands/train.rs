@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use treewright::config::TrainConfig;
 use treewright::pipeline::Pipeline;
 use treewright::train::{Checkpoint, Choice, PipelineConfig, TextPart, check_dev, choose};
 use treewright::treebank::Entry;
-use treewright::{Code, Error, Result};
+use treewright::{Error, Result};
 
 pub use flags::TrainArgs;
 
@@ -47,7 +46,6 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     args.check_vectors(&config, &parts)?;
     if !args.no_parser {
         check_dev(config.system.info().kind, &dev)?;
-        check_silver(&config, &silver)?;
     }
     let resumed = if args.resume { Some(read_checkpoint(args, output)?) } else { None };
     let vectors = args.read_vectors(config.seed)?;
@@ -102,16 +100,6 @@ struct Data {
     training: Vec<Entry>,
     silver: Vec<Entry>,
     dev: Vec<Entry>,
-}
-
-/// Refuses silver trees of which none could be learnt from.
-fn check_silver(config: &TrainConfig, silver: &[Entry]) -> Result<()> {
-    let kind = config.system.info().kind;
-    let has_kind = |entry: &Entry| entry.tree.as_ref().is_some_and(|tree| tree.kind() == kind);
-    if silver.is_empty() || silver.iter().any(has_kind) {
-        return Ok(());
-    }
-    Err(Error::new(Code::BadTraining, format!("the silver trees are not {kind}, which the parser builds")))
 }
 
 fn read(args: &TrainArgs, skipping: &mut Skipping) -> Result<Data> {

@@ -186,9 +186,10 @@ pub fn train_on(
 ) -> Result<Model> {
     config.check()?;
     check_dev(config.system.info().kind, data.dev)?;
+    check_silver(config.system.info().kind, data.silver)?;
     let Start { mut task, examples, silver, underivable, kind_ends } =
         config.system.visit(Prepare { config, data })?;
-    log.prepared(examples.len(), &underivable, kind_ends.last().copied().unwrap_or_default());
+    log.prepared(examples.len() + silver.len(), &underivable, kind_ends.last().copied().unwrap_or_default());
     // A word that occurs once stands for unknown words, so each sentence is counted once, whatever is learnt from it.
     let all = examples.iter().chain(&silver);
     let mut vocabulary = Vocabulary::of(all.map(|example| &example.sentence));
@@ -405,6 +406,18 @@ pub fn check_dev(kind: TreeKind, dev: &[Entry]) -> Result<()> {
         return refuse("no sentence of the development set has a tree to compare with".to_owned());
     }
     Ok(())
+}
+
+/// Can a parser for trees of this kind learn from silver trees?
+///
+/// # Errors
+/// When there are some, and none is of that kind.
+pub(super) fn check_silver(kind: TreeKind, silver: &[Entry]) -> Result<()> {
+    let is_of_kind = |entry: &Entry| entry.tree.as_ref().is_some_and(|tree| tree.kind() == kind);
+    if silver.is_empty() || silver.iter().any(is_of_kind) {
+        return Ok(());
+    }
+    Err(Error::new(Code::BadTraining, format!("the silver trees are not {kind}, which the parser builds")))
 }
 
 /// The score of a model on a development set, sentences shared among `jobs` threads, and the score gaps of the winners in

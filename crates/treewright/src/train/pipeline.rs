@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{Checkpoint, Log, Outcome, Stage, TextPart, TrainingData, check_dev, train_on};
+use super::{Checkpoint, Log, Outcome, Stage, TextPart, TrainingData, check_dev, check_silver, train_on};
 use crate::config::TrainConfig;
 use crate::error::Result;
 use crate::lemma::{self, LemmaConfig, Lemmatiser};
@@ -103,7 +103,8 @@ impl PipelineConfig {
         let learning = if parser.is_global() { 9.0 * parser.beam as f64 } else { 20.0 };
         let parsing = 1.5 * parser.beam as f64 / parser.jobs as f64;
         let copies = if self.is_retagged() && self.treebank_tags_too { 2.0 } else { 1.0 };
-        plan.push((Stage::Parser, parser.epochs as f64 * (learning * copies * n_train + parsing * n_dev)));
+        let n_learnt = copies * n_train + parser.silver_weight * tokens(&self.silver);
+        plan.push((Stage::Parser, parser.epochs as f64 * (learning * n_learnt + parsing * n_dev)));
         if self.has(TextPart::Tagger) {
             plan.push((Stage::TaggerWeight, 10.0 * parsing * n_dev));
         }
@@ -126,7 +127,9 @@ impl Pipeline {
     ) -> Result<Pipeline> {
         if config.has_parser {
             config.parser.check()?;
-            check_dev(config.parser.system.info().kind, dev)?;
+            let kind = config.parser.system.info().kind;
+            check_dev(kind, dev)?;
+            check_silver(kind, &config.silver)?;
         }
         let sentences = if config.parts.is_empty() { Vec::new() } else { sentences_of(train) };
         let mut run = Run { config, sentences, dev: dev.into(), retagged: Vec::new(), log };

@@ -142,6 +142,11 @@ fn silver_trees_are_learnt_from() {
     let (_, LeftOut(left_out, _)) = run(&silver, 1.0);
     assert_eq!(left_out.len(), 1);
     assert!(left_out[0].starts_with("silver tree 1: "), "{}", left_out[0]);
+    // Trees of another kind are a mistake.
+    let silver = &sample("ud_english_ewt.conllu");
+    let data = TrainingData { train: &entries, silver, ..TrainingData::default() };
+    let error = train_on(&config, &data, None, &mut ()).expect_err("nothing to learn from");
+    assert_eq!(error.message, "the silver trees are not constituents, which the parser builds");
 }
 
 /// A parser with SWAP must learn when to swap, with either oracle: the sample has crossing arcs.

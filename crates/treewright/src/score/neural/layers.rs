@@ -108,7 +108,7 @@ impl Linear {
         dx: Option<(&mut [f32], Sum)>,
         scratch: &mut Scratch,
     ) {
-        self.back_to_weights(x, dy, gradients, scratch);
+        self.back_to_weights(Left::dense(x, self.weights.n_rows), dy, gradients, scratch);
         if let Some((dx, sum)) = dx {
             packed.back_to_input(Left::dense(dy, self.weights.n_columns), dx, self.weights.n_rows, sum);
         }
@@ -117,20 +117,13 @@ impl Linear {
     /// The first half of the way back: the gradients of weights and bias.
     pub(in crate::score) fn back_to_weights(
         self,
-        x: &[f32],
+        x: Left<'_>,
         dy: &[f32],
         gradients: &mut [f32],
         scratch: &mut Scratch,
     ) {
         let Array { n_rows: n_in, n_columns: n_out, .. } = self.weights;
-        scratch.outer_product(
-            Left::dense(x, n_in),
-            n_in,
-            Left::dense(dy, n_out),
-            n_out,
-            self.weights.of_mut(gradients),
-            n_out,
-        );
+        scratch.outer_product(x, n_in, Left::dense(dy, n_out), n_out, self.weights.of_mut(gradients), n_out);
         sum_rows(dy, self.bias.of_mut(gradients));
     }
 }
@@ -164,11 +157,9 @@ impl Default for Right {
 impl Right {
     /// Packs a matrix that lies row by row.
     pub(super) fn set(&mut self, matrix: &[f32], n_rows: usize, n_columns: usize) {
-        if let Right::Small(_) = self {
-            *self = Right::default();
-        }
-        if let Right::Whole(packed) = self {
-            packed.set(matrix, n_rows, n_columns);
+        match self {
+            Right::Whole(packed) => packed.set(matrix, n_rows, n_columns),
+            Right::Small(_) => unreachable!("weights of 8 bits are for parsing alone, and never change"),
         }
     }
 

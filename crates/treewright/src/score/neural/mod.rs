@@ -18,6 +18,7 @@ mod lstm;
 mod model;
 mod network;
 pub(in crate::score) mod optimiser;
+mod output;
 mod places;
 mod small;
 pub(in crate::score) mod words;

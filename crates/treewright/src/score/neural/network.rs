@@ -11,9 +11,10 @@ use super::characters::{CharacterMemory, Characters};
 use super::encoder::{self, EncoderHeader, EncoderInput, InputMemory, PackedEncoder, fill};
 use super::kernel::{Left, Sum, add, softmax};
 use super::layers::{
-    Array, Arrays, Dropout, Linear, PackedLinear, Scratch, leaky_relu, leaky_relu_back, sum_rows, uniform,
+    Array, Arrays, Dropout, Linear, PackedLinear, Scratch, leaky_relu, leaky_relu_back, uniform,
 };
 use super::lstm::{Batch, BiLstm, LstmMemory, PackedBiLstm};
+use super::output::Output;
 use super::places::{N_LABELS, Places, Seen};
 use super::words::{NONE, Reader, TagSet, UNKNOWN, Vectors, WordRows};
 use crate::config::NeuralConfig;
@@ -33,8 +34,6 @@ pub(super) struct Network {
     pub(super) reader: Reader,
     pub(super) tag_sets: Vec<TagSet>,
     pub(super) places: Places,
-    /// Where the actions of each kind end.
-    kind_ends: Vec<usize>,
     pub(super) arrays: Arrays,
     /// The embeddings come first; of these a minibatch touches few.
     pub(super) n_embedded: usize,
@@ -52,9 +51,7 @@ pub(super) struct Network {
     /// For each place, what stands for nothing and for the root.
     absent: Array,
     labels: Array,
-    output: Linear,
-    /// The scores of kinds of action, from hidden units of their own.
-    kinds: Option<Linear>,
+    output: Output,
     taggers: Vec<Linear>,
 }
 
@@ -173,10 +170,7 @@ impl Network {
         let first = Linear::new(&mut arrays, "first", n_out, places.len() * hidden);
         let absent = arrays.add_table("absent", 2 * places.len(), hidden);
         let labels = arrays.add_table("labels", N_LABELS * places.len(), hidden);
-        let n_actions = kind_ends.last().copied().unwrap_or_default();
-        let output = Linear::new(&mut arrays, "output", config.hidden, n_actions);
-        let kinds = (config.kind_hidden > 0)
-            .then(|| Linear::new(&mut arrays, "kinds", config.kind_hidden, kind_ends.len()));
+        let output = Output::new(&mut arrays, config.hidden, config.kind_hidden, kind_ends);
         let taggers = tag_sets
             .iter()
             .enumerate()
@@ -187,7 +181,6 @@ impl Network {
             reader,
             tag_sets,
             places,
-            kind_ends,
             n_embedded,
             words,
             affixes,
@@ -201,76 +194,18 @@ impl Network {
             absent,
             labels,
             output,
-            kinds,
             taggers,
             arrays,
         }
     }
 
     pub(super) fn n_actions(&self) -> usize {
-        self.output.weights.n_columns
+        self.output.n_actions()
     }
 
     /// Hidden units of a state.
     fn n_hidden(&self) -> usize {
-        self.config.hidden + self.config.kind_hidden
-    }
-
-    /// The kind of each action.
-    fn kinds(&self) -> impl Iterator<Item = usize> {
-        let starts = std::iter::once(&0).chain(&self.kind_ends);
-        let sizes = self.kind_ends.iter().zip(starts).map(|(end, start)| end - start);
-        sizes.enumerate().flat_map(|(kind, size)| std::iter::repeat_n(kind, size))
-    }
-
-    /// Packs the last layer. The scores of kinds are added to those of their actions by rows below the weights of actions.
-    fn pack_output(&self, all: &[f32], learns: bool, out: &mut PackedLinear) {
-        let Some(of_kinds) = self.kinds else { return out.set(self.output, all, learns) };
-        let mut weights = self.output.weights.of(all).to_vec();
-        for row in 0..of_kinds.weights.n_rows {
-            let row = of_kinds.weights.row(all, row);
-            weights.extend(self.kinds().map(|kind| row[kind]));
-        }
-        let of_kinds = of_kinds.bias.of(all);
-        let bias =
-            self.output.bias.of(all).iter().zip(self.kinds()).map(|(bias, kind)| bias + of_kinds[kind]);
-        out.set_to(&weights, bias, (self.n_hidden(), self.n_actions()), learns);
-    }
-
-    /// The way back of the last layer to its weights.
-    fn back_to_output(&self, states: &States, gradients: &mut [f32], scratch: &mut Scratch) {
-        let (hidden, of_scores, n_hidden) = (&states.hidden[..], &states.gradients[..], self.n_hidden());
-        let (n_actions, of_actions) = (self.n_actions(), Left::dense(hidden, n_hidden));
-        let Some(of_kinds) = self.kinds else {
-            return self.output.back_to_weights(hidden, of_scores, gradients, scratch);
-        };
-        let dense = Left::dense(of_scores, n_actions);
-        let weights = self.output.weights;
-        scratch.outer_product(
-            of_actions,
-            weights.n_rows,
-            dense,
-            n_actions,
-            weights.of_mut(gradients),
-            n_actions,
-        );
-        sum_rows(of_scores, self.output.bias.of_mut(gradients));
-        let n_kinds = self.kind_ends.len();
-        let mut sums = vec![0.0; states.n_states * n_kinds];
-        for (sums, row) in sums.chunks_exact_mut(n_kinds).zip(of_scores.chunks_exact(n_actions)) {
-            row.iter().zip(self.kinds()).for_each(|(gradient, kind)| sums[kind] += gradient);
-        }
-        let of_hidden = Left { values: &hidden[weights.n_rows.min(hidden.len())..], ..of_actions };
-        let weights = of_kinds.weights;
-        scratch.outer_product(
-            of_hidden,
-            weights.n_rows,
-            Left::dense(&sums, n_kinds),
-            n_kinds,
-            weights.of_mut(gradients),
-            n_kinds,
-        );
-        sum_rows(&sums, of_kinds.bias.of_mut(gradients));
+        self.output.n_hidden()
     }
 
     /// Adds the gradients of embeddings, as the way back left them, to their rows.
@@ -306,14 +241,14 @@ impl AnyNetwork for Network {
         if let Some(characters) = &self.characters {
             characters.start(all, rng);
         }
-        [self.input, self.output].iter().chain(&self.taggers).for_each(|layer| layer.start(all, rng));
+        [self.input, self.output.actions].iter().chain(&self.taggers).for_each(|layer| layer.start(all, rng));
         self.encoded.iter().for_each(|layer| layer.start(all, rng));
         self.lstms.iter().for_each(|layer| layer.start(all, rng));
         // The places are added up, so what matters is the number of them all.
         let n_in = self.first.weights.n_rows * self.places.len();
         let limit = (6.0 / (n_in + self.n_hidden()) as f64).sqrt();
         uniform(self.first.weights.of_mut(all), limit, rng);
-        self.kinds.iter().for_each(|layer| layer.start(all, rng));
+        self.output.kinds.iter().for_each(|layer| layer.start(all, rng));
         if let (Some(start), Some(encoder)) = (self.tuned, &self.encoder) {
             all[start..].copy_from_slice(encoder.start());
         }
@@ -328,7 +263,7 @@ impl AnyNetwork for Network {
         out.lstms.resize_with(self.lstms.len(), PackedBiLstm::default);
         self.lstms.iter().zip(&mut out.lstms).for_each(|(layer, out)| layer.pack(all, learns, out));
         out.first.set(self.first, all, learns);
-        self.pack_output(all, learns, &mut out.output);
+        self.output.pack(all, learns, &mut out.output);
         if let (Some(start), Some(encoder)) = (self.tuned, &self.encoder) {
             encoder.pack(&all[start..], learns, &mut out.encoder);
         }
@@ -608,7 +543,7 @@ impl Weights<'_> {
         let (n_rows, n_out, size) = (encoding.batch.n_rows(), 2 * config.units, self.network.n_hidden());
         let BackMemory { d_hidden, d_first, d_output, d_below, d_tags, scratch, .. } = &mut *memory;
         let d_hidden = resize(d_hidden, states.n_states * size);
-        self.network.back_to_output(states, gradients, scratch);
+        self.network.output.back(&states.hidden, &states.gradients, gradients, scratch);
         let of_scores = Left::dense(&states.gradients, self.network.n_actions());
         self.packed.output.back_to_input(of_scores, d_hidden, size, Sum::Fresh);
         d_hidden.iter_mut().zip(&states.masks).for_each(|(gradient, mask)| *gradient *= mask);

@@ -105,7 +105,12 @@ impl Lstm {
     /// The last part of the way back: the gradients of all weights, when those of all gates are known.
     pub(super) fn back_to_weights(&self, states: &States, gradients: &mut [f32], scratch: &mut Scratch) {
         for (linear, layer) in self.layers.iter().zip(&states.layers) {
-            linear.back_to_weights(&layer.x, &layer.gates, gradients, scratch);
+            linear.back_to_weights(
+                Left::dense(&layer.x, linear.weights.n_rows),
+                &layer.gates,
+                gradients,
+                scratch,
+            );
         }
     }
 }

@@ -106,8 +106,9 @@ impl Tape {
         for (lstm, states) in network.chains.iter().zip(&*chains) {
             lstm.back_to_weights(states, gradients, scratch);
         }
-        network.join.back_to_weights(&joins.x, &joins.dy, gradients, scratch);
-        network.input.back_to_weights(&words.x, &words.dy, gradients, scratch);
+        for (layer, x, dy) in [(network.join, &joins.x, &joins.dy), (network.input, &words.x, &words.dy)] {
+            layer.back_to_weights(Left::dense(x, layer.weights.n_rows), dy, gradients, scratch);
+        }
     }
 
     /// Adds the gradients of embeddings of words and tags, as the way back left them, to their rows.
