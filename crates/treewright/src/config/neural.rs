@@ -72,6 +72,10 @@ pub struct NeuralConfig {
     pub encoder_dropout: f64,
     /// ... are its layers learnt, too? The vectors of word pieces are not.
     pub fine_tune: bool,
+    /// ... from when on, if they are: the share of the training that goes before.
+    pub fine_tune_from: f64,
+    /// ... the probability of leaving out a number of what each half of a layer computes, if they are.
+    pub encoder_layer_dropout: f64,
     /// ... the learning rate of its layers at its highest, if they are.
     pub encoder_rate: f32,
     /// The loss of a state.
@@ -119,6 +123,8 @@ impl Default for NeuralConfig {
             encoder_size: 200,
             encoder_dropout: 0.2,
             fine_tune: false,
+            fine_tune_from: 0.0,
+            encoder_layer_dropout: 0.1,
             encoder_rate: 1e-4,
             loss: LossKind::Log,
             batch_words: 800,
@@ -175,6 +181,8 @@ impl NeuralConfig {
             ("word-dropout", self.word_dropout),
             ("affix-dropout", self.affix_dropout),
             ("encoder-dropout", self.encoder_dropout),
+            ("encoder-layer-dropout", self.encoder_layer_dropout),
+            ("fine-tune-from", self.fine_tune_from),
             ("beta-1", self.beta_1.into()),
             ("beta-2", self.beta_2.into()),
             ("average", self.average.into()),

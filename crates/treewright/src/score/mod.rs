@@ -295,8 +295,9 @@ pub trait BatchLearner: Learning {
     /// The loss of a state.
     fn loss(&self) -> LossKind;
 
-    /// The parts of the next minibatch. Each has a share of its sentences, all with the weights as they are.
-    fn parts(&mut self) -> Vec<Box<dyn LearnerPart + '_>>;
+    /// The parts of the next minibatch, when this share of the training is over. Each has a share of its sentences, all with
+    /// the weights as they are.
+    fn parts(&mut self, progress: f64) -> Vec<Box<dyn LearnerPart + '_>>;
 
     /// Changes the weights by the gradients of the parts, when this share of the training is over, from 0 to 1.
     ///

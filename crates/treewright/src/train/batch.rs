@@ -42,8 +42,12 @@ pub(super) fn epoch<S: Registered>(
         seed: rng.next_u64(),
     };
     let (mut counts, mut n_done) = (Counts::default(), 0);
+    let progress = |n_done: usize| {
+        let share = n_done as f64 / order.len() as f64;
+        ((number - 1) as f64 + share) / config.epochs as f64
+    };
     for batch in batches {
-        let parts = learner.parts();
+        let parts = learner.parts(progress(n_done));
         let n_parts = parts.len();
         // Dealt out in turn, so that all parts have about as many words.
         let share = |part: usize| -> Vec<(usize, &Example)> {
@@ -60,8 +64,7 @@ pub(super) fn epoch<S: Registered>(
             Ok(())
         })?;
         n_done += batch.len();
-        let share = n_done as f64 / order.len() as f64;
-        learner.step(((number - 1) as f64 + share) / config.epochs as f64)?;
+        learner.step(progress(n_done))?;
         log.sentence(number, n_done, order.len());
     }
     Ok((counts.n_wrong, counts.n_steps))

@@ -84,6 +84,7 @@ impl Layout {
 /// 8             chunks to the end, which follow each other in the unpacked file:
 ///               u32 0, u32 length, bytes as they are
 ///               u32 1, a packed table
+///               u32 2, u32 start, u32 length: bytes of the unpacked file again, such as an encoder of two parsers
 /// ```
 ///
 /// A packed table is the numbers of buckets, columns, features and weights and the unit of weights as u32, and then lists of
@@ -97,29 +98,41 @@ pub const PACKED_MAGIC: &[u8; 8] = b"TREEWPK\n";
 pub const PLAIN: u32 = 0;
 /// See [`PLAIN`].
 pub const TABLE: u32 = 1;
+/// See [`PLAIN`].
+pub const AGAIN: u32 = 2;
 
-/// Unpacks a packed model to the bytes of a model file, which are given to `out` in order.
+/// Unpacks a packed model to the bytes of a model file.
 ///
 /// # Errors
 /// When it is damaged.
-pub fn unpack(packed: &[u8], mut out: impl FnMut(&[u8])) -> Result<(), &'static str> {
+pub fn unpack(packed: &[u8]) -> Result<Vec<u8>, &'static str> {
+    let mut out = Vec::new();
     let mut rest = packed.strip_prefix(PACKED_MAGIC).ok_or("this is not a packed model")?;
     while !rest.is_empty() {
         match number(&mut rest)? {
             PLAIN => {
                 let length = number(&mut rest)? as usize;
-                out(take(&mut rest, length)?);
+                out.extend_from_slice(take(&mut rest, length)?);
             }
             TABLE => {
                 let words = unpack_table(&mut rest)?;
-                out(&words.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>());
+                out.extend(words.into_iter().flat_map(u32::to_le_bytes));
+            }
+            AGAIN => {
+                let (start, length) = (number(&mut rest)? as usize, number(&mut rest)? as usize);
+                let end = start.checked_add(length).filter(|end| *end <= out.len());
+                let end = end.filter(|_| out.len() + length <= MAX_UNPACKED).ok_or(DAMAGED_COPY)?;
+                out.extend_from_within(start..end);
             }
             _ => return Err("the packed model has a chunk of an unknown kind"),
         }
     }
-    Ok(())
+    Ok(out)
 }
 
+/// No file is larger; more than that of copies is damage.
+const MAX_UNPACKED: usize = 1 << 31;
+const DAMAGED_COPY: &str = "the packed model is damaged: it repeats what is not there";
 const SHORT: &str = "the packed model is cut short";
 const DAMAGED: &str = "a table of the packed model is damaged";
 

@@ -137,7 +137,7 @@ impl<N: LearningNetwork> BatchLearner for NetworkLearner<N> {
         self.settings.loss
     }
 
-    fn parts(&mut self) -> Vec<Box<dyn LearnerPart + '_>> {
+    fn parts(&mut self, progress: f64) -> Vec<Box<dyn LearnerPart + '_>> {
         let NetworkLearner { network, optimiser, packed, is_packed, shards, seed, .. } = self;
         let Optimiser { weights, n_steps, .. } = optimiser;
         if !*is_packed {
@@ -149,7 +149,7 @@ impl<N: LearningNetwork> BatchLearner for NetworkLearner<N> {
         let part = |shard| -> Box<dyn LearnerPart + '_> {
             let Shard { memory, gradients, n_sentences, n_words }: &mut Shard<_> = shard;
             let rng = Rng::new(seeds.next_u64());
-            Box::new(Part { weights, memory, rng, gradients, n_sentences, n_words })
+            Box::new(Part { weights, memory, rng, progress, gradients, n_sentences, n_words })
         };
         shards.iter_mut().map(part).collect()
     }
@@ -183,6 +183,8 @@ pub(in crate::score) struct Part<'a, N: LearningNetwork> {
     pub(in crate::score) weights: Weights<'a, N>,
     pub(in crate::score) memory: &'a mut N::Memory,
     pub(in crate::score) rng: Rng,
+    /// The share of the training that is over.
+    pub(in crate::score) progress: f64,
     gradients: &'a mut Vec<f32>,
     n_sentences: &'a mut usize,
     n_words: &'a mut usize,

@@ -5,7 +5,7 @@ use super::batch_learner::{Advance, BatchSettings, LearningNetwork, Part};
 use super::encoder::InputMemory;
 use super::layers::Dropout;
 use super::network::{BackMemory, Encoding, Network, States, Weights};
-use super::optimiser::StepSettings;
+use super::optimiser::{Slower, StepSettings};
 use crate::config::{NeuralConfig, OptimiserKind};
 use crate::error::Result;
 use crate::parallel;
@@ -21,7 +21,11 @@ pub(super) fn settings(config: &NeuralConfig, tuned: Option<usize>) -> BatchSett
         step: StepSettings {
             kind: OptimiserKind::Adam,
             learning_rate: config.learning_rate,
-            slower: tuned.map(|start| (start, config.encoder_rate / config.learning_rate)),
+            slower: tuned.map(|start| Slower {
+                start,
+                factor: config.encoder_rate / config.learning_rate,
+                from: config.fine_tune_from,
+            }),
             decay: 0.0,
             n_epochs: 1,
             beta_1: config.beta_1,
@@ -75,7 +79,8 @@ impl LearningNetwork for Network {
     }
 
     fn open(part: &mut Part<'_, Self>, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
-        let Part { weights, memory: Memory { encoding, states, slots: own, .. }, rng, .. } = part;
+        let Part { weights, memory: Memory { encoding, states, slots: own, .. }, rng, progress, .. } = part;
+        encoding.is_tuning = *progress >= weights.network.config.fine_tune_from;
         weights.read_words(sentences, encoding);
         weights.read_tags(sentences, encoding);
         weights.drop_words(encoding, rng);

@@ -54,7 +54,7 @@ impl NeuralModel {
             file::read(words.words(), &network.arrays, &extra).map_err(bad_model)?;
         network.reader.vectors = vectors;
         if let Some(header) = encoder {
-            network.encoder = Some(Arc::new(EncoderInput::load(header, &extra).map_err(bad_model)?));
+            network.encoder = Some(EncoderInput::load_shared(header, &words, &extra).map_err(bad_model)?);
         }
         Ok(Self::of_file(Arc::new(network), words, numbers))
     }

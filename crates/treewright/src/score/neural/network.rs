@@ -90,6 +90,8 @@ pub(super) struct Encoding {
     encoder_x: Vec<f32>,
     encoded: Vec<f32>,
     encoder_dropout: Dropout,
+    /// Do the weights of the encoder learn from this batch?
+    pub(super) is_tuning: bool,
     /// With an encoder: `input` and `encoded` side by side.
     joined: Vec<f32>,
     lstms: Vec<LstmMemory>,
@@ -375,18 +377,20 @@ impl Weights<'_> {
         &self,
         sentences: &[&Sentence],
         encoding: &mut Encoding,
-        noise: Option<&mut Rng>,
+        mut noise: Option<&mut Rng>,
     ) {
         let Network { config, encoder: Some(encoder), encoded: Some(layer), .. } = self.network else {
             return;
         };
-        let Encoding { batch, encoder: memory, encoder_x, encoded, encoder_dropout, .. } = encoding;
+        let Encoding { batch, encoder: memory, encoder_x, encoded, encoder_dropout, is_tuning, .. } =
+            encoding;
         let (n_rows, width) = (batch.n_rows(), layer.weights.n_rows);
         let x = resize(encoder_x, n_rows * width);
         let place = |sentence, position| batch.row(sentence, position) * width;
         match &self.packed.encoder {
-            Some(packed) if self.packed.learns => {
-                encoder.read_to_learn(packed, sentences, memory, |sentence, position, vector| {
+            Some(packed) if *is_tuning => {
+                let noise = noise.as_deref_mut().map(|rng| (config.encoder_layer_dropout, rng));
+                encoder.read_to_learn(packed, sentences, memory, noise, |sentence, position, vector| {
                     x[place(sentence, position)..][..width].copy_from_slice(vector);
                 });
             }
@@ -425,7 +429,12 @@ impl Weights<'_> {
         }
         d_joined.truncate(n_rows * of_words);
         leaky_relu_back(&encoding.encoded, d_encoded);
-        let (Some(start), Some(packed)) = (self.network.tuned, &self.packed.encoder) else {
+        if let (Some(start), false) = (self.network.tuned, encoding.is_tuning) {
+            gradients[start..].fill(0.0);
+        }
+        let (Some(start), Some(packed), true) =
+            (self.network.tuned, &self.packed.encoder, encoding.is_tuning)
+        else {
             layer.back(&self.packed.encoded, &encoding.encoder_x, d_encoded, gradients, None, scratch);
             return;
         };

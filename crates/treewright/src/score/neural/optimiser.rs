@@ -15,8 +15,8 @@ pub(in crate::score) struct StepSettings {
     pub(in crate::score) kind: OptimiserKind,
     /// The learning rate at its highest.
     pub(in crate::score) learning_rate: f32,
-    /// From this weight on the learning rate is so many times as high.
-    pub(in crate::score) slower: Option<(usize, f32)>,
+    /// Weights that learn more slowly, if there are any.
+    pub(in crate::score) slower: Option<Slower>,
     /// For gradient descent: the rate is divided by 1 plus this times the epochs that are over.
     pub(in crate::score) decay: f32,
     /// Epochs of the whole training.
@@ -29,6 +29,17 @@ pub(in crate::score) struct StepSettings {
     pub(in crate::score) average: f32,
     /// The section of the settings, for error messages.
     pub(in crate::score) section: &'static str,
+}
+
+/// The last weights learn more slowly, and later.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::score) struct Slower {
+    /// The first of them.
+    pub(in crate::score) start: usize,
+    /// Their learning rate is so many times as high.
+    pub(in crate::score) factor: f32,
+    /// Until this share of the training is over they do not change; then their rate rises from 0.
+    pub(in crate::score) from: f64,
 }
 
 /// All weights, and for each of them Adam's running means and the average over steps.
@@ -91,7 +102,7 @@ impl Optimiser {
                     correct_2: (1.0 / correct(settings.beta_2)) as f32,
                     epsilon: EPSILON,
                 };
-                let (start, factor) = settings.slower.unwrap_or((self.weights.len(), 1.0));
+                let start = settings.slower.map_or(self.weights.len(), |slower| slower.start);
                 let (means, squares) = (&mut self.means, &mut self.squares);
                 adam(
                     &mut self.weights[..start],
@@ -100,14 +111,18 @@ impl Optimiser {
                     &mut squares[..start],
                     &step,
                 );
-                let step = AdamStep { rate: factor * step.rate, ..step };
-                adam(
-                    &mut self.weights[start..],
-                    &gradients[start..],
-                    &mut means[start..],
-                    &mut squares[start..],
-                    &step,
-                );
+                if let Some(Slower { factor, from, .. }) = settings.slower
+                    && progress >= from
+                {
+                    let rise = if from > 0.0 { ((progress - from) / WARM_UP).min(1.0) } else { 1.0 };
+                    adam(
+                        &mut self.weights[start..],
+                        &gradients[start..],
+                        &mut means[start..],
+                        &mut squares[start..],
+                        &AdamStep { rate: rise as f32 * factor * step.rate, ..step },
+                    );
+                }
             }
             OptimiserKind::Sgd => {
                 let n_epochs = (progress * settings.n_epochs as f64).floor();
@@ -190,8 +205,14 @@ mod tests {
             }
             optimiser.weights
         };
-        let (all, some) = (after(None), after(Some((7, 0.25))));
+        let slower = |from| Some(Slower { start: 7, factor: 0.25, from });
+        let (all, some) = (after(None), after(slower(0.0)));
         assert_eq!(all[..7], some[..7]);
         assert!(all[7..].iter().zip(&some[7..]).all(|(all, some)| (0.25 * all - some).abs() < 1e-6));
+        // Half of the way up after a hundredth of the training.
+        let later = after(slower(0.49));
+        assert!(later[7..].iter().zip(&some[7..]).all(|(later, some)| (0.5 * some - later).abs() < 1e-6));
+        let not_yet = after(slower(0.51));
+        assert_eq!((&not_yet[..7], &not_yet[7..]), (&all[..7], &[0.0; 13][..]));
     }
 }

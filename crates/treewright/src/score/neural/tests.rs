@@ -150,6 +150,7 @@ fn check_gradients(fine_tune: bool) {
         network.pack(all, true, &mut packed);
         let weights = Weights { network: &network, packed: &packed, all };
         let (mut encoding, mut states) = (Encoding::default(), States::default());
+        encoding.is_tuning = true;
         weights.read_words(&sentences, &mut encoding);
         weights.read_tags(&sentences, &mut encoding);
         weights.embed(&mut encoding, None);
@@ -249,7 +250,7 @@ fn embeddings_are_learnt() {
     };
     let before = embeddings(&learner);
     let (forest, views) = walk(&sentence);
-    let mut parts = learner.parts();
+    let mut parts = learner.parts(0.5);
     let (slot, mut rows) = (parts[0].open_one(&sentence), Rows::default());
     parts[0].score(&[Views { slot, forest: &forest, views: &views }], &mut rows);
     parts[0].backward(&rows);
@@ -416,9 +417,18 @@ fn check_model_with_encoder(fine_tune: bool) {
     let expected = scores(&model);
     let again = load(&model, model.words()).expect("what was written");
     assert_eq!(scores(&again), expected, "the vectors are the same, kept or not");
+    // Another network with the same encoder shares it, and what it has read.
+    let other = load(&model, model.words()).expect("what was written");
+    let encoder_of = |model: &NeuralModel| model.network.encoder.clone().expect("an encoder");
+    assert_eq!(Arc::ptr_eq(&encoder_of(&other), &encoder_of(&again)), !fine_tune);
+    assert_eq!(scores(&other), expected);
+    assert_eq!(encoder_of(&again).n_kept() > 0, !fine_tune);
+    assert_eq!(scores(&again), expected, "from what was kept");
     let small = model.quantized().expect("it can be quantised");
     let of_small = scores(&*small);
-    assert_eq!(scores(&load(&*small, small.words()).expect("what was written")), of_small);
+    let loaded = load(&*small, small.words()).expect("what was written");
+    assert_eq!(scores(&loaded), of_small);
+    assert!(!Arc::ptr_eq(&encoder_of(&loaded), &encoder_of(&again)), "another encoder");
     let largest = expected.iter().fold(0f32, |largest, score| largest.max(score.abs()));
     let error = expected.iter().zip(&of_small).fold(0f32, |largest, (a, b)| largest.max((a - b).abs()));
     assert!(error > 0.0 && error < 0.1 * largest, "{error} of {largest}");

@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::forward::{LayerMemory, Memory, NormMemory, PackedEncoder, PackedLayer, PackedNorm, resize};
-use super::kernel::{gelu_back, layer_norm_back, softmax_back};
-use super::{Layer, Layout, Norm, Sizes};
+use super::kernel::{gelu_back, layer_norm_back, scale, softmax_back};
+use super::{Layer, Layout, Norm, Sizes, distances};
 use crate::score::neural::kernel::{Left, Packed, Sum, add, multiply};
 use crate::score::neural::layers;
 
@@ -15,10 +15,14 @@ pub(in crate::score::neural) struct BackMemory {
     /// The gradients of what comes out of the layer, and of what goes in.
     d_out: Vec<f32>,
     d_in: Vec<f32>,
+    /// Those of what comes out of a half of the layer, before what went around it is added.
+    d_half: Vec<f32>,
     d_inner: Vec<f32>,
     d_context: Vec<f32>,
     d_attention: Vec<f32>,
     d_looks: Vec<f32>,
+    /// Of all layers.
+    d_distances: Vec<f32>,
     dense: Vec<f32>,
     packed: Packed,
     scratch: layers::Scratch,
@@ -40,6 +44,8 @@ impl PackedEncoder {
         let row_size = outputs.len() * width;
         let n_rows = memory.start.len() / width;
         resize(&mut back.d_out, n_rows * width).fill(0.0);
+        back.d_distances.clear();
+        back.d_distances.resize(layout.distances.map_or(0, |array| array.len()), 0.0);
         for (i, (layer, arrays)) in self.layers.iter().zip(&layout.layers).enumerate().rev() {
             for (at, _) in outputs.iter().enumerate().filter(|(_, output)| **output == i + 1) {
                 for (word, ends) in memory.pieces.words.iter().enumerate() {
@@ -55,6 +61,10 @@ impl PackedEncoder {
             layer.back(&self.sizes, arrays, windows, x, &memory.layers[i], back, gradients);
             std::mem::swap(&mut back.d_out, &mut back.d_in);
         }
+        if let Some(distances) = layout.distances {
+            distances.of_mut(gradients).copy_from_slice(&back.d_distances);
+        }
+        memory.start_dropout.back(&mut back.d_out);
         norm_back(layout.norm, &self.norm, &memory.start_norm, &mut back.d_out, gradients);
         layout.positions.of_mut(gradients).fill(0.0);
         layout.pieces.of_mut(gradients).fill(0.0);
@@ -91,20 +101,36 @@ impl PackedLayer {
     ) {
         let Sizes { width, inner: n_inner, n_heads, .. } = *sizes;
         let n_rows = x.len() / width;
-        let BackMemory { d_out, d_in, d_inner, d_context, d_attention, d_looks, dense, packed, scratch } =
-            back;
+        let BackMemory {
+            d_out,
+            d_in,
+            d_half,
+            d_inner,
+            d_context,
+            d_attention,
+            d_looks,
+            d_distances,
+            dense,
+            packed,
+            scratch,
+        } = back;
         norm_back(arrays.norm_2, &self.norm_2, &memory.norm_2, d_out, gradients);
         let d_inner = resize(d_inner, n_rows * n_inner);
+        let d_half = resize(d_half, n_rows * width);
+        d_half.copy_from_slice(d_out);
+        memory.dropout_2.back(d_half);
         let down = &self.down;
-        arrays.down.back(down, &memory.inner, d_out, gradients, Some((d_inner, Sum::Fresh)), scratch);
+        arrays.down.back(down, &memory.inner, d_half, gradients, Some((d_inner, Sum::Fresh)), scratch);
         gelu_back(&memory.up, d_inner);
         // What went around this half is already there.
         let up = &self.up;
         arrays.up.back(up, &memory.middle, d_inner, gradients, Some((d_out, Sum::Added)), scratch);
         norm_back(arrays.norm_1, &self.norm_1, &memory.norm_1, d_out, gradients);
         let d_context = resize(d_context, n_rows * width);
+        d_half.copy_from_slice(d_out);
+        memory.dropout_1.back(d_half);
         let mixed = &self.mixed;
-        arrays.mixed.back(mixed, &memory.context, d_out, gradients, Some((d_context, Sum::Fresh)), scratch);
+        arrays.mixed.back(mixed, &memory.context, d_half, gradients, Some((d_context, Sum::Fresh)), scratch);
         let d_attention = resize(d_attention, n_rows * 3 * width);
         let mut looks = &memory.looks[..];
         let (size, stride) = (width / n_heads, 3 * width);
@@ -135,8 +161,12 @@ impl PackedLayer {
                 let d_looks = resize(d_looks, n * n);
                 multiply(d_own, packed, d_looks, n, Sum::Fresh);
                 for (row, gradients) in own.chunks_exact(n).zip(d_looks.chunks_exact_mut(n)) {
-                    softmax_back(row, gradients, by);
+                    softmax_back(row, gradients);
                 }
+                if !d_distances.is_empty() {
+                    distances::back(d_looks, n_heads, head, n, d_distances);
+                }
+                scale(d_looks, by);
                 packed.set_rows(part(1), size);
                 multiply(Left::dense(d_looks, n), packed, &mut d_attention[place(0)..], stride, Sum::Fresh);
                 let keys = &mut d_attention[place(1)..];

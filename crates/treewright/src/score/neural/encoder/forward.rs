@@ -4,11 +4,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::kernel::{gelu, layer_norm, scale};
-use super::stored;
 use super::tokenizer::Tokenizer;
 use super::{Layer, Layout, Norm, Sizes};
+use super::{distances, stored};
+use crate::rng::Rng;
 use crate::score::neural::kernel::{Left, Packed, Sum, add, multiply, softmax};
-use crate::score::neural::layers::PackedLinear;
+use crate::score::neural::layers::{Dropout, PackedLinear};
 use crate::sentence::Sentence;
 
 /// Pieces that go through all layers together, so that they stay in the cache. A longer window is not cut.
@@ -23,6 +24,7 @@ pub(in crate::score::neural) struct PackedEncoder {
     positions: Vec<f32>,
     pub(super) norm: PackedNorm,
     pub(super) layers: Vec<PackedLayer>,
+    distances: Vec<f32>,
 }
 
 /// The vectors of pieces.
@@ -75,11 +77,14 @@ pub(super) struct LayerMemory {
     /// How much each piece looks at each other of its window: for each window and head a square.
     pub(super) looks: Vec<f32>,
     pub(super) context: Vec<f32>,
+    /// What was left out of the first half.
+    pub(super) dropout_1: Dropout,
     pub(super) norm_1: NormMemory,
     /// What comes out of the first half.
     pub(super) middle: Vec<f32>,
     pub(super) up: Vec<f32>,
     pub(super) inner: Vec<f32>,
+    pub(super) dropout_2: Dropout,
     pub(super) norm_2: NormMemory,
     /// What comes out.
     pub(super) out: Vec<f32>,
@@ -99,6 +104,7 @@ pub(super) struct Memory {
     /// What goes into the first layer.
     pub(super) start: Vec<f32>,
     pub(super) start_norm: NormMemory,
+    pub(super) start_dropout: Dropout,
     pub(super) layers: Vec<LayerMemory>,
     scratch: Scratch,
 }
@@ -108,6 +114,7 @@ struct Scratch {
     keys: Vec<f32>,
     packed_keys: Packed,
     packed_values: Packed,
+    distances: Vec<f32>,
 }
 
 /// Gives a vector a length; what was in it does not matter.
@@ -249,6 +256,7 @@ impl PackedEncoder {
             positions: Vec::new(),
             norm: PackedNorm::default(),
             layers: vec![PackedLayer::default(); layout.layers.len()],
+            distances: Vec::new(),
         };
         packed.set(layout, all, learns);
         packed
@@ -272,7 +280,8 @@ impl PackedEncoder {
             norm_2: next.norm(),
         });
         let layers = layers.collect();
-        PackedEncoder { sizes: layout.sizes, tokenizer, pieces, positions, norm, layers }
+        let distances = layout.distances.map_or(Vec::new(), |_| next.floats());
+        PackedEncoder { sizes: layout.sizes, tokenizer, pieces, positions, norm, layers, distances }
     }
 
     /// Takes over all weights but those of pieces, which are never changed.
@@ -280,6 +289,8 @@ impl PackedEncoder {
         self.positions.clear();
         self.positions.extend(layout.positions.of(all));
         self.norm.set(layout.norm, all);
+        self.distances.clear();
+        self.distances.extend(layout.distances.iter().flat_map(|array| array.of(all)));
         for (packed, layer) in self.layers.iter_mut().zip(&layout.layers) {
             let Layer { attention, mixed, norm_1, up, down, norm_2 } = *layer;
             packed.attention.set(attention, all, learns);
@@ -310,7 +321,7 @@ impl PackedEncoder {
         memory: &mut Memory,
         out: &mut Vec<f32>,
     ) {
-        let Memory { pieces, start, start_norm, layers, scratch } = memory;
+        let Memory { pieces, start, start_norm, layers, scratch, .. } = memory;
         pieces.read(&self.tokenizer, self.sizes.n_positions, sentences);
         let width = self.sizes.width;
         let row_size = outputs.len() * width;
@@ -327,7 +338,7 @@ impl PackedEncoder {
             let rows = first.start..group[n - 1].end;
             self.embed(pieces, rows.clone(), start, start_norm);
             for (i, layer) in self.layers.iter().enumerate() {
-                layer.apply(&self.sizes, group, start, memory, scratch);
+                layer.apply(self, group, start, &mut None, memory, scratch);
                 std::mem::swap(start, &mut memory.out);
                 for (at, _) in outputs.iter().enumerate().filter(|(_, output)| **output == i + 1) {
                     collect(&pieces.words, rows.clone(), start, &mut out[at * width..], (width, row_size));
@@ -337,26 +348,28 @@ impl PackedEncoder {
     }
 
     /// The same for weights that are learnt: all pieces go through all layers together, and the memory keeps what the way back
-    /// needs.
+    /// needs. As noise, numbers are left out of each half of a layer, and before the first, with a probability.
     pub(super) fn encode_to_learn(
         &self,
         sentences: &[&Sentence],
         outputs: &[usize],
+        mut noise: Option<(f64, &mut Rng)>,
         memory: &mut Memory,
         out: &mut Vec<f32>,
     ) {
-        let Memory { pieces, start, start_norm, layers, scratch } = memory;
+        let Memory { pieces, start, start_norm, start_dropout, layers, scratch } = memory;
         pieces.read(&self.tokenizer, self.sizes.n_positions, sentences);
         let (n_rows, width) = (pieces.ids.len(), self.sizes.width);
         let row_size = outputs.len() * width;
         let out = resize(out, pieces.words.len() * row_size);
         out.fill(0.0);
         self.embed(pieces, 0..n_rows, start, start_norm);
+        leave_out(start, &mut noise, start_dropout);
         layers.resize_with(self.layers.len(), LayerMemory::default);
         for (i, layer) in self.layers.iter().enumerate() {
             let (before, after) = layers.split_at_mut(i);
             let x = before.last().map_or(&*start, |memory| &memory.out);
-            layer.apply(&self.sizes, &pieces.windows, x, &mut after[0], scratch);
+            layer.apply(self, &pieces.windows, x, &mut noise, &mut after[0], scratch);
             for (at, _) in outputs.iter().enumerate().filter(|(_, output)| **output == i + 1) {
                 collect(&pieces.words, 0..n_rows, &after[0].out, &mut out[at * width..], (width, row_size));
             }
@@ -411,30 +424,49 @@ fn collect(
     }
 }
 
+/// Leaves out numbers with the probability of the noise, if there is noise.
+fn leave_out(values: &mut [f32], noise: &mut Option<(f64, &mut Rng)>, dropout: &mut Dropout) {
+    if let Some((p, rng)) = noise {
+        dropout.apply(values, *p, rng);
+    }
+}
+
 impl PackedLayer {
     /// The layer, for windows whose rows lie one after the other in `x`, from the first of the first window on.
     fn apply(
         &self,
-        sizes: &Sizes,
+        encoder: &PackedEncoder,
         windows: &[Range<usize>],
         x: &[f32],
+        noise: &mut Option<(f64, &mut Rng)>,
         memory: &mut LayerMemory,
         scratch: &mut Scratch,
     ) {
-        let Sizes { width, inner: n_inner, epsilon, .. } = *sizes;
+        let Sizes { width, inner: n_inner, n_heads, epsilon, .. } = encoder.sizes;
         let n_rows = x.len() / width;
-        let LayerMemory { attention, looks, context, norm_1, middle, up, inner, norm_2, out } = memory;
+        let LayerMemory {
+            attention,
+            looks,
+            context,
+            dropout_1,
+            norm_1,
+            middle,
+            up,
+            inner,
+            dropout_2,
+            norm_2,
+            out,
+        } = memory;
         self.attention.apply(Left::dense(x, width), resize(attention, n_rows * 3 * width), 3 * width);
         let first = windows.first().map_or(0, |window| window.start);
         let context = resize(context, n_rows * width);
         let squares = windows.iter().map(|window| window.len() * window.len()).sum::<usize>();
-        let mut looks = &mut resize(looks, squares * sizes.n_heads)[..];
+        let mut looks = &mut resize(looks, squares * n_heads)[..];
         for window in windows {
             let rows = window.start - first..window.end - first;
-            let (own, rest) = looks.split_at_mut(sizes.n_heads * rows.len() * rows.len());
+            let (own, rest) = looks.split_at_mut(n_heads * rows.len() * rows.len());
             looks = rest;
-            look(
-                sizes,
+            encoder.look(
                 &attention[rows.start * 3 * width..],
                 rows.len(),
                 own,
@@ -443,43 +475,52 @@ impl PackedLayer {
             );
         }
         self.mixed.apply(Left::dense(context, width), resize(middle, n_rows * width), width);
+        leave_out(middle, noise, dropout_1);
         add(x, middle);
         self.norm_1.apply(middle, epsilon, norm_1);
         self.up.apply(Left::dense(middle, width), resize(up, n_rows * n_inner), n_inner);
         gelu(up, resize(inner, n_rows * n_inner));
         self.down.apply(Left::dense(inner, n_inner), resize(out, n_rows * width), width);
+        leave_out(out, noise, dropout_2);
         add(middle, out);
         self.norm_2.apply(out, epsilon, norm_2);
     }
 }
 
-/// The pieces of a window look at each other, with each head.
-fn look(
-    sizes: &Sizes,
-    attention: &[f32],
-    n: usize,
-    looks: &mut [f32],
-    context: &mut [f32],
-    scratch: &mut Scratch,
-) {
-    let Sizes { width, n_heads, .. } = *sizes;
-    let (size, stride) = (width / n_heads, 3 * width);
-    let by = 1.0 / (size as f32).sqrt();
-    for (head, looks) in looks.chunks_exact_mut(n * n).enumerate() {
-        let part = |kind: usize| &attention[kind * width + head * size..];
-        scratch.keys.clear();
-        part(1).chunks(stride).take(n).for_each(|row| scratch.keys.extend_from_slice(&row[..size]));
-        scratch.packed_keys.set_transposed(&scratch.keys, n, size);
-        scratch.packed_values.set_rows(Left { values: part(2), n_rows: n, stride }, size);
-        multiply(Left { values: part(0), n_rows: n, stride }, &scratch.packed_keys, looks, n, Sum::Fresh);
-        scale(looks, by);
-        looks.chunks_exact_mut(n).for_each(softmax);
-        multiply(
-            Left::dense(looks, n),
-            &scratch.packed_values,
-            &mut context[head * size..],
-            width,
-            Sum::Fresh,
-        );
+impl PackedEncoder {
+    /// The pieces of a window look at each other, with each head.
+    fn look(
+        &self,
+        attention: &[f32],
+        n: usize,
+        looks: &mut [f32],
+        context: &mut [f32],
+        scratch: &mut Scratch,
+    ) {
+        let Sizes { width, n_heads, .. } = self.sizes;
+        let (size, stride) = (width / n_heads, 3 * width);
+        let by = 1.0 / (size as f32).sqrt();
+        for (head, looks) in looks.chunks_exact_mut(n * n).enumerate() {
+            let part = |kind: usize| &attention[kind * width + head * size..];
+            scratch.keys.clear();
+            part(1).chunks(stride).take(n).for_each(|row| scratch.keys.extend_from_slice(&row[..size]));
+            scratch.packed_keys.set_transposed(&scratch.keys, n, size);
+            scratch.packed_values.set_rows(Left { values: part(2), n_rows: n, stride }, size);
+            multiply(Left { values: part(0), n_rows: n, stride }, &scratch.packed_keys, looks, n, Sum::Fresh);
+            scale(looks, by);
+            if !self.distances.is_empty() {
+                distances::of_window(&self.distances, n_heads, head, n, &mut scratch.distances);
+                let rows = distances::rows(&scratch.distances);
+                looks.chunks_exact_mut(n).zip(rows).for_each(|(looks, row)| add(row, looks));
+            }
+            looks.chunks_exact_mut(n).for_each(softmax);
+            multiply(
+                Left::dense(looks, n),
+                &scratch.packed_values,
+                &mut context[head * size..],
+                width,
+                Sum::Fresh,
+            );
+        }
     }
 }

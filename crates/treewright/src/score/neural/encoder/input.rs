@@ -1,6 +1,8 @@
 //! The encoder as an input of the network: for each word of a batch its vector in some of the layers, in 16 bits.
 
-use std::sync::{Arc, Mutex};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -11,12 +13,14 @@ use super::kernel::{narrow, widen};
 use super::stored::{self, Bits};
 use super::tokenizer::Tokenizer;
 use super::{Encoder, Layout, PIECES, Sizes};
+use crate::map::WordSource;
+use crate::rng::Rng;
 use crate::score::neural::file::Extra;
 use crate::score::neural::layers::Arrays;
 use crate::sentence::Sentence;
 
 /// What a model file says about an encoder beside its numbers.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::score::neural) struct EncoderHeader {
     sizes: Sizes,
@@ -107,9 +111,31 @@ impl EncoderHeader {
 pub(in crate::score::neural) struct EncoderInput {
     pub(in crate::score::neural) header: EncoderHeader,
     weights: Weights,
+    /// Where its arrays are, if they come from a file.
+    file: Option<InFile>,
+    keeps: Keeps,
+    /// Is it the encoder of several networks?
+    is_shared: AtomicBool,
     /// The vectors of sentences that were read before, if they are kept.
-    cache: Option<Mutex<Cache>>,
+    cache: Mutex<Cache>,
 }
+
+/// A file, and where it has each array.
+type InFile = (Arc<dyn WordSource>, Vec<Range<usize>>);
+
+/// Which vectors of sentences it keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keeps {
+    /// Those of the last sentences, if other networks may want them, too.
+    Recent,
+    All,
+}
+
+/// When there are more words of recent sentences, they are forgotten.
+const MAX_RECENT: usize = 1 << 13;
+
+/// Encoders that are in use, so that networks share those that are the same.
+static IN_USE: Mutex<Vec<Weak<EncoderInput>>> = Mutex::new(Vec::new());
 
 /// Where its weights are.
 #[derive(Debug)]
@@ -121,7 +147,11 @@ enum Weights {
 }
 
 /// The vectors of sentences by their words.
-type Cache = FxHashMap<String, Arc<[u16]>>;
+#[derive(Debug, Default)]
+struct Cache {
+    vectors: FxHashMap<String, Arc<[u16]>>,
+    n_words: usize,
+}
 
 /// Memory of one thread.
 #[derive(Clone, Debug, Default)]
@@ -152,7 +182,7 @@ impl EncoderInput {
         let bytes: Vec<&[u8]> = arrays.iter().map(|array| &array.bytes[..]).collect();
         let mut input = Self::load(header, &bytes).expect("what was just stored can be read");
         match &mut input.weights {
-            Weights::Frozen(_) => input.cache = Some(Mutex::default()),
+            Weights::Frozen(_) => input.keeps = Keeps::All,
             Weights::Tuned { start, .. } => *start = encoder.all[encoder.layout.pieces.len()..].to_vec(),
         }
         (input, arrays)
@@ -188,7 +218,55 @@ impl EncoderInput {
                 }))
             }
         };
-        Ok(EncoderInput { header, weights, cache: None })
+        let (keeps, is_shared) = (Keeps::Recent, AtomicBool::new(false));
+        Ok(EncoderInput { header, weights, file: None, keeps, is_shared, cache: Mutex::default() })
+    }
+
+    /// The same for arrays in a file. If another network has just this encoder, they share it: then a sentence that both read
+    /// goes through it only once.
+    ///
+    /// # Errors
+    /// When they are damaged.
+    pub(in crate::score::neural) fn load_shared(
+        header: EncoderHeader,
+        file: &Arc<dyn WordSource>,
+        arrays: &[&[u8]],
+    ) -> Result<Arc<Self>, String> {
+        if header.is_tuned {
+            return Self::load(header, arrays).map(Arc::new);
+        }
+        let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+        in_use.retain(|other| other.strong_count() > 0);
+        let same = in_use.iter().filter_map(Weak::upgrade).find(|other| other.is(&header, arrays));
+        if let Some(same) = same {
+            same.is_shared.store(true, Ordering::Relaxed);
+            return Ok(same);
+        }
+        let mut input = Self::load(header, arrays)?;
+        let first = file.words().as_ptr() as usize;
+        let range = |array: &&[u8]| {
+            let start = array.as_ptr() as usize - first;
+            start..start + array.len()
+        };
+        input.file = Some((file.clone(), arrays.iter().map(range).collect()));
+        let input = Arc::new(input);
+        in_use.push(Arc::downgrade(&input));
+        Ok(input)
+    }
+
+    /// Is it an encoder with this header and these arrays?
+    fn is(&self, header: &EncoderHeader, arrays: &[&[u8]]) -> bool {
+        self.header == *header
+            && self.file.as_ref().is_some_and(|(file, ranges)| {
+                let bytes: &[u8] = bytemuck::cast_slice(file.words());
+                ranges.iter().map(|range| &bytes[range.clone()]).eq(arrays.iter().copied())
+            })
+    }
+
+    /// Sentences whose vectors are kept.
+    #[cfg(test)]
+    pub(in crate::score::neural) fn n_kept(&self) -> usize {
+        self.cache.lock().expect("nobody panics with the cache").vectors.len()
     }
 
     /// If its weights are learnt: those to begin with.
@@ -218,16 +296,18 @@ impl EncoderInput {
         }
     }
 
-    /// Reads sentences with weights that are learnt, and hands the vector of each word to `put`.
+    /// Reads sentences with weights that are learnt, and hands the vector of each word to `put`. As noise, numbers are left out
+    /// of the halves of layers with a probability.
     pub(in crate::score::neural) fn read_to_learn(
         &self,
         packed: &PackedEncoder,
         sentences: &[&Sentence],
         memory: &mut InputMemory,
+        noise: Option<(f64, &mut Rng)>,
         mut put: impl FnMut(usize, usize, &[f32]),
     ) {
         let InputMemory { forward, vectors, .. } = memory;
-        packed.encode_to_learn(sentences, &self.header.outputs, forward, vectors);
+        packed.encode_to_learn(sentences, &self.header.outputs, noise, forward, vectors);
         let mut rows = vectors.chunks_exact(self.header.width());
         for (i, sentence) in sentences.iter().enumerate() {
             (0..sentence.len()).zip(&mut rows).for_each(|(position, row)| put(i, position, row));
@@ -269,17 +349,18 @@ impl EncoderInput {
         memory: &mut InputMemory,
         mut put: impl FnMut(usize, usize, &[u16]),
     ) {
-        let Some(cache) = &self.cache else {
+        if self.keeps == Keeps::Recent && !self.is_shared.load(Ordering::Relaxed) {
             self.encode(tuned, sentences, memory);
             let mut rows = memory.halves.chunks_exact(self.header.width());
             for (i, sentence) in sentences.iter().enumerate() {
                 (0..sentence.len()).zip(&mut rows).for_each(|(position, row)| put(i, position, row));
             }
             return;
-        };
+        }
         let keys: Vec<String> = sentences.iter().map(|sentence| key(sentence)).collect();
-        let find = |cache: &Cache| keys.iter().map(|key| cache.get(key).cloned()).collect::<Vec<_>>();
-        let mut found = find(&cache.lock().expect("nobody panics with the cache"));
+        let cache = || self.cache.lock().expect("nobody panics with the cache");
+        let find = |cache: &Cache| keys.iter().map(|key| cache.vectors.get(key).cloned()).collect::<Vec<_>>();
+        let mut found = find(&cache());
         let is_missing = |i: &usize| found[*i].is_none();
         let missing: Vec<usize> = (0..sentences.len()).filter(is_missing).collect();
         if !missing.is_empty() {
@@ -291,10 +372,14 @@ impl EncoderInput {
                 rest = after;
                 found[i] = Some(own.into());
             }
-            let mut cache = cache.lock().expect("nobody panics with the cache");
-            missing.iter().for_each(|&i| {
-                cache.insert(keys[i].clone(), found[i].clone().expect("it was just made"));
-            });
+            let mut cache = cache();
+            if self.keeps == Keeps::Recent && cache.n_words > MAX_RECENT {
+                *cache = Cache::default();
+            }
+            for &i in &missing {
+                cache.vectors.insert(keys[i].clone(), found[i].clone().expect("it was just made"));
+                cache.n_words += sentences[i].len();
+            }
         }
         for (i, found) in found.iter().enumerate() {
             let rows = found.as_ref().expect("all were found or made").chunks_exact(self.header.width());

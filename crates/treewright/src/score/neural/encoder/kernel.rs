@@ -101,12 +101,12 @@ compiled_twice! {
     }
 
     /// The way back of softmax, for a row: `gradients` become those of what went in.
-    pub(in crate::score) fn softmax_back(row: &[f32], gradients: &mut [f32], by: f32) {
+    pub(in crate::score) fn softmax_back(row: &[f32], gradients: &mut [f32]) {
         let n = row.len();
         let gradients = &mut gradients[..n];
         let along = sum(n, |i| row[i] * gradients[i]);
         for i in 0..n {
-            gradients[i] = by * row[i] * (gradients[i] - along);
+            gradients[i] = row[i] * (gradients[i] - along);
         }
     }
 

@@ -1,11 +1,12 @@
 //! Reads an encoder from the files in which encoders of the BERT family are passed around: `config.json`, `vocab.txt` or
-//! `tokenizer.json`, and `model.safetensors`.
+//! `tokenizer.json`, and `model.safetensors`. BERT and MPNet are known.
 
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::distances::N_KINDS;
 use super::tokenizer::Tokenizer;
 use super::{Encoder, Layer, Layout, Norm, Sizes};
 use crate::config::EncoderFiles;
@@ -29,6 +30,8 @@ struct Settings {
     #[serde(default = "bert")]
     model_type: String,
     do_lower_case: Option<bool>,
+    /// MPNet's kinds of distances.
+    relative_attention_num_buckets: Option<usize>,
 }
 
 fn default_epsilon() -> f32 {
@@ -47,6 +50,36 @@ fn bert() -> String {
     "bert".to_owned()
 }
 
+/// What the kinds of encoders do not have in common, and how their files call it.
+struct Kind {
+    /// The position of the first piece.
+    first_position: usize,
+    types: Option<&'static str>,
+    distances: Option<&'static str>,
+    /// Queries, keys and values.
+    attention: [&'static str; 3],
+    mixed: &'static str,
+    norm_1: &'static str,
+}
+
+const BERT: Kind = Kind {
+    first_position: 0,
+    types: Some("embeddings.token_type_embeddings.weight"),
+    distances: None,
+    attention: ["attention.self.query", "attention.self.key", "attention.self.value"],
+    mixed: "attention.output.dense",
+    norm_1: "attention.output.LayerNorm",
+};
+
+const MPNET: Kind = Kind {
+    first_position: 2,
+    types: None,
+    distances: Some("encoder.relative_attention_bias.weight"),
+    attention: ["attention.attn.q", "attention.attn.k", "attention.attn.v"],
+    mixed: "attention.attn.o",
+    norm_1: "attention.LayerNorm",
+};
+
 impl Encoder {
     /// Reads an encoder from the contents of its files. Of its layers the first `n_layers` are kept.
     ///
@@ -61,8 +94,14 @@ fn read(files: &EncoderFiles, n_layers: usize) -> Result<Encoder, String> {
     let EncoderFiles { config, vocabulary, weights } = files;
     let settings: Settings =
         serde_json::from_str(config).map_err(|error| format!("in the encoder's config.json: {error}"))?;
+    let kind = match settings.model_type.as_str() {
+        "bert" => &BERT,
+        "mpnet" => &MPNET,
+        other => {
+            return Err(format!("the encoder has model_type {other:?}; \"bert\" and \"mpnet\" are known"));
+        }
+    };
     let known = [
-        ("model_type", &settings.model_type, "bert"),
         ("hidden_act", &settings.hidden_act, "gelu"),
         ("position_embedding_type", &settings.position_embedding_type, "absolute"),
     ];
@@ -83,17 +122,21 @@ fn read(files: &EncoderFiles, n_layers: usize) -> Result<Encoder, String> {
     }
     let sizes = Sizes {
         n_pieces: tokenizer.len(),
-        n_positions: settings.max_position_embeddings,
+        n_positions: settings.max_position_embeddings.saturating_sub(kind.first_position),
         n_layers,
         width: settings.hidden_size,
         n_heads: settings.num_attention_heads,
         inner: settings.intermediate_size,
         epsilon: settings.layer_norm_eps,
+        n_distances: match kind.distances {
+            Some(_) => settings.relative_attention_num_buckets.unwrap_or(N_KINDS),
+            None => 0,
+        },
     };
     sizes.check()?;
     let layout = Layout::new(sizes);
     let mut all = vec![0.0; layout.arrays.n_numbers];
-    file.copy(&layout, n_pieces, &mut all)?;
+    file.copy(kind, &layout, n_pieces, &mut all)?;
     if !all.iter().all(|number| number.is_finite()) {
         return Err("the encoder has weights that are not finite".to_owned());
     }
@@ -124,7 +167,7 @@ impl<'a> Weights<'a> {
         let header: Map<String, Value> =
             serde_json::from_slice(header).map_err(|error| format!("{damaged}: {error}"))?;
         let has = |prefix: &str| header.contains_key(&format!("{prefix}embeddings.word_embeddings.weight"));
-        let prefix = ["", "bert."].into_iter().find(|prefix| has(prefix));
+        let prefix = ["", "bert.", "mpnet."].into_iter().find(|prefix| has(prefix));
         let prefix = prefix.ok_or("the encoder has no embeddings.word_embeddings.weight")?;
         Ok(Weights { header, bytes, prefix })
     }
@@ -164,29 +207,33 @@ impl<'a> Weights<'a> {
         Ok(numbers)
     }
 
-    fn copy(&self, layout: &Layout, n_pieces: usize, all: &mut [f32]) -> Result<(), String> {
-        let Sizes { n_positions, width, .. } = layout.sizes;
+    fn copy(&self, kind: &Kind, layout: &Layout, n_pieces: usize, all: &mut [f32]) -> Result<(), String> {
+        let Sizes { n_positions, width, n_heads, n_distances, .. } = layout.sizes;
         let pieces = self.numbers("embeddings.word_embeddings.weight", &[n_pieces, width])?;
         layout.pieces.of_mut(all).copy_from_slice(&pieces[..layout.pieces.len()]);
-        // All pieces are of the first of the two types, so its vector can be added to those of positions.
-        let mut positions = self.numbers("embeddings.position_embeddings.weight", &[n_positions, width])?;
-        let types = "embeddings.token_type_embeddings.weight";
-        let of_types = self.numbers(types, &self.shape(types)?)?;
-        let first =
-            of_types.get(..width).ok_or_else(|| format!("the encoder's array {types} is too small"))?;
-        for row in positions.chunks_exact_mut(width) {
-            row.iter_mut().zip(first).for_each(|(number, of_type)| *number += of_type);
+        let shape = [kind.first_position + n_positions, width];
+        let mut positions = self.numbers("embeddings.position_embeddings.weight", &shape)?;
+        if let Some(types) = kind.types {
+            // All pieces are of the first of the two types, so its vector can be added to those of positions.
+            let of_types = self.numbers(types, &self.shape(types)?)?;
+            let first =
+                of_types.get(..width).ok_or_else(|| format!("the encoder's array {types} is too small"))?;
+            for row in positions.chunks_exact_mut(width) {
+                row.iter_mut().zip(first).for_each(|(number, of_type)| *number += of_type);
+            }
         }
-        layout.positions.of_mut(all).copy_from_slice(&positions);
+        layout.positions.of_mut(all).copy_from_slice(&positions[kind.first_position * width..]);
+        if let (Some(name), Some(array)) = (kind.distances, layout.distances) {
+            array.of_mut(all).copy_from_slice(&self.numbers(name, &[n_distances, n_heads])?);
+        }
         self.copy_norm("embeddings.LayerNorm", layout.norm, all)?;
         for (i, Layer { attention, mixed, norm_1, up, down, norm_2 }) in layout.layers.iter().enumerate() {
             let name = |part: &str| format!("encoder.layer.{i}.{part}");
-            for (part, kind) in ["query", "key", "value"].into_iter().enumerate() {
-                let name = name(&format!("attention.self.{kind}"));
-                self.copy_linear(&name, *attention, part * width, width, all)?;
+            for (part, own) in kind.attention.into_iter().enumerate() {
+                self.copy_linear(&name(own), *attention, part * width, width, all)?;
             }
-            self.copy_linear(&name("attention.output.dense"), *mixed, 0, width, all)?;
-            self.copy_norm(&name("attention.output.LayerNorm"), *norm_1, all)?;
+            self.copy_linear(&name(kind.mixed), *mixed, 0, width, all)?;
+            self.copy_norm(&name(kind.norm_1), *norm_1, all)?;
             self.copy_linear(&name("intermediate.dense"), *up, 0, up.weights.n_columns, all)?;
             self.copy_linear(&name("output.dense"), *down, 0, width, all)?;
             self.copy_norm(&name("output.LayerNorm"), *norm_2, all)?;

@@ -1,10 +1,12 @@
 //! A pre-trained encoder of the BERT family as additional input of the network: words to pieces, pieces through the first
-//! layers of a transformer, and for each word the mean of its first and its last piece (Devlin et al. 2019).
+//! layers of a transformer, and for each word the mean of its first and its last piece (Devlin et al. 2019). Encoders of the
+//! kind of MPNet (Song et al. 2020) also look at the distance between pieces.
 //!
 //! Deviations: sentences that have more pieces than the encoder has positions are read in overlapping windows; batches have
 //! no padding.
 
 mod backward;
+mod distances;
 mod forward;
 mod input;
 mod kernel;
@@ -67,12 +69,19 @@ struct Sizes {
     inner: usize,
     /// What is added to variances.
     epsilon: f32,
+    /// Kinds of distances between pieces; 0 if the encoder does not look at them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    n_distances: usize,
+}
+
+fn is_zero(n: &usize) -> bool {
+    *n == 0
 }
 
 impl Sizes {
     /// Do the sizes fit together?
     fn check(&self) -> Result<(), String> {
-        let Sizes { n_pieces, n_positions, n_layers, width, n_heads, inner, epsilon } = *self;
+        let Sizes { n_pieces, n_positions, n_layers, width, n_heads, inner, epsilon, n_distances } = *self;
         let sizes = [n_pieces, n_positions, n_layers, width, n_heads, inner];
         let are_sound = sizes.iter().all(|size| (1..1 << 20).contains(size))
             && n_positions > 2
@@ -80,7 +89,8 @@ impl Sizes {
             && width.max(inner) <= 1 << 14
             && n_layers <= 1 << 10
             && epsilon.is_finite()
-            && epsilon >= 0.0;
+            && epsilon >= 0.0
+            && distances::is_known(n_distances);
         if are_sound { Ok(()) } else { Err(format!("the sizes of the encoder make no sense: {self:?}")) }
     }
 }
@@ -124,6 +134,8 @@ struct Layout {
     positions: Array,
     norm: Norm,
     layers: Vec<Layer>,
+    /// What each kind of distance adds to how much a piece looks at another, for each head; the same in all layers.
+    distances: Option<Array>,
 }
 
 impl Layout {
@@ -140,7 +152,7 @@ impl Layout {
 
     /// All arrays but that of the pieces, after those that are there.
     fn with_pieces(sizes: Sizes, mut arrays: Arrays, pieces: Array) -> Self {
-        let Sizes { n_positions, n_layers, width, inner, .. } = sizes;
+        let Sizes { n_positions, n_layers, width, inner, n_heads, n_distances, .. } = sizes;
         let positions = arrays.add_table("encoder.positions", n_positions, width);
         let norm = Norm::new(&mut arrays, "encoder.norm", width);
         let layers = (0..n_layers)
@@ -156,7 +168,9 @@ impl Layout {
                 }
             })
             .collect();
-        Layout { sizes, arrays, pieces, positions, norm, layers }
+        // One row: such arrays are stored in 32 bits.
+        let distances = (n_distances > 0).then(|| arrays.add("encoder.distances", 1, n_distances * n_heads));
+        Layout { sizes, arrays, pieces, positions, norm, layers, distances }
     }
 }
 

@@ -5,17 +5,31 @@ use serde::Deserialize;
 use super::*;
 use crate::config::EncoderFiles;
 
-/// The files of the tiny encoder.
+/// A tiny encoder of a kind, and what it should give.
+macro_rules! tiny {
+    ($folder:literal) => {
+        (
+            EncoderFiles {
+                config: include_str!(concat!($folder, "/config.json")).to_owned(),
+                vocabulary: include_str!(concat!($folder, "/vocab.txt")).to_owned(),
+                weights: include_bytes!(concat!($folder, "/model.safetensors")).to_vec(),
+            },
+            include_str!(concat!($folder, "/expected.json")),
+        )
+    };
+}
+
+/// The files of the tiny BERT.
 pub(in crate::score::neural) fn tiny_files() -> EncoderFiles {
-    EncoderFiles {
-        config: include_str!("tiny/config.json").to_owned(),
-        vocabulary: include_str!("tiny/vocab.txt").to_owned(),
-        weights: include_bytes!("tiny/model.safetensors").to_vec(),
-    }
+    tiny!("tiny").0
 }
 
 fn tiny() -> Encoder {
     Encoder::read(&tiny_files(), 3).expect("an encoder")
+}
+
+fn tiny_mpnet() -> Encoder {
+    Encoder::read(&tiny!("tiny-mpnet").0, 3).expect("an encoder")
 }
 
 pub(super) fn sentence(words: &[&str]) -> Sentence {
@@ -30,20 +44,28 @@ struct Expected {
 
 #[test]
 fn vectors_are_those_of_the_reference() {
-    let expected: Vec<Expected> =
-        serde_json::from_str(include_str!("tiny/expected.json")).expect("expected vectors");
+    for (files, expected) in [tiny!("tiny"), tiny!("tiny-mpnet")] {
+        let encoder = Encoder::read(&files, 3).expect("an encoder");
+        check_reference(
+            &encoder,
+            &serde_json::from_str::<Vec<Expected>>(expected).expect("expected vectors"),
+        );
+    }
+}
+
+fn check_reference(encoder: &Encoder, expected: &[Expected]) {
     let sentences: Vec<Sentence> = expected
         .iter()
         .map(|expected| sentence(&expected.words.iter().map(String::as_str).collect::<Vec<_>>()))
         .collect();
-    let together = tiny().vectors(&sentences.iter().collect::<Vec<_>>(), &[1, 3], false);
+    let together = encoder.vectors(&sentences.iter().collect::<Vec<_>>(), &[1, 3], false);
     let expected_all: Vec<f32> = expected.iter().flat_map(|expected| expected.vectors.concat()).collect();
     assert_eq!(together.len(), expected_all.len());
     for (i, (own, expected)) in together.iter().zip(&expected_all).enumerate() {
         assert!((own - expected).abs() < 2e-5, "number {i}: {own} instead of {expected}");
     }
     let alone: Vec<f32> =
-        sentences.iter().flat_map(|sentence| tiny().vectors(&[sentence], &[1, 3], false)).collect();
+        sentences.iter().flat_map(|sentence| encoder.vectors(&[sentence], &[1, 3], false)).collect();
     assert_eq!(alone, together, "the same bits alone as among others");
 }
 
@@ -85,6 +107,7 @@ fn bad_files_are_refused() {
     };
     check(&|files| files.config.clear());
     check(&|files| files.config = files.config.replace("\"bert\"", "\"mpnet\""));
+    check(&|files| files.config = files.config.replace("\"bert\"", "\"roberta\""));
     check(&|files| files.config = files.config.replace("\"gelu\"", "\"relu\""));
     check(&|files| files.config = files.config.replace("\"hidden_size\": 8", "\"hidden_size\": 10"));
     check(&|files| files.config = files.config.replace("heads\": 2", "heads\": 3"));
@@ -139,22 +162,28 @@ fn numbers_of_sixteen_bits_are_the_nearest() {
 /// Sentences of several pieces a word, one of them longer than a window.
 #[test]
 fn gradients_are_those_of_finite_differences() {
-    let encoder = tiny();
+    check_gradients(&tiny());
+    check_gradients(&tiny_mpnet());
+}
+
+fn check_gradients(encoder: &Encoder) {
     let (a, b) = (sentence(&["the", "unhappily", "."]), sentence(&["cats", "cats"]));
     let long = ".".repeat(60);
     let c = sentence(&["a", &long, "mat"]);
-    for (sentences, every) in [(vec![&a, &b], 1), (vec![&c], 7)] {
+    for (sentences, every, p) in [(vec![&a, &b], 1, 0.0), (vec![&c], 7, 0.0), (vec![&a, &b], 1, 0.2)] {
         let outputs = [1, 3];
         let n_words: usize = sentences.iter().map(|sentence| sentence.len()).sum();
         let wanted = super::super::kernel::tests::random(&mut crate::rng::Rng::new(2), n_words * 16);
         let run = |all: &[f32]| {
             let packed = PackedEncoder::new(&encoder.layout, encoder.tokenizer.clone(), all, true);
             let (mut memory, mut out) = (Memory::default(), Vec::new());
-            packed.encode_to_learn(&sentences, &outputs, &mut memory, &mut out);
+            let mut rng = crate::rng::Rng::new(5);
+            packed.encode_to_learn(&sentences, &outputs, Some((p, &mut rng)), &mut memory, &mut out);
             (packed, memory, out)
         };
         let (packed, memory, out) = run(&encoder.all);
-        assert_eq!(out, encoder.vectors(&sentences, &outputs, false), "learning or not");
+        let without_noise = encoder.vectors(&sentences, &outputs, false);
+        assert_eq!(out == without_noise, p == 0.0, "learning or not");
         let mut gradients = vec![9.0; encoder.all.len()];
         let mut back = BackMemory::default();
         packed.back(&encoder.layout, &outputs, &memory, &wanted, &mut back, &mut gradients);

@@ -54,7 +54,8 @@ impl Tokenizer {
         let id = |piece: &str| {
             ids.get(piece).copied().ok_or_else(|| format!("the encoder's vocabulary lacks the piece {piece}"))
         };
-        let (unknown, start, end) = (id("[UNK]")?, id("[CLS]")?, id("[SEP]")?);
+        let (start, end) = if ids.contains_key("[CLS]") { ("[CLS]", "[SEP]") } else { ("<s>", "</s>") };
+        let (unknown, start, end) = (id("[UNK]")?, id(start)?, id(end)?);
         Ok(Tokenizer { unknown, start, end, pieces, ids, is_uncased })
     }
 
