@@ -105,3 +105,48 @@ fn word_vectors_go_into_the_model() {
     let treebank = data("ud_english_ewt.conllu");
     assert!(!stdout(&["parse", &treebank, "--model", &model], "").is_empty());
 }
+
+/// An encoder is tuned with a parser for dependencies, another for constituents looks at it, and a file of both has it once.
+#[test]
+fn an_encoder_is_tuned_passed_on_and_shared() {
+    let folder = folder("encoder");
+    let tiny = format!("{}/../treewright/src/score/neural/encoder/tiny", env!("CARGO_MANIFEST_DIR"));
+    let tuning = ["--encoder", &tiny, "--encoder-layers", "2", "--fine-tune", "--epochs", "2"];
+    let one = train(&folder, "one.model", &[&tuning[..], &["--jobs", "2"]].concat());
+    let again = train(&folder, "again.model", &[&tuning[..], &["--jobs", "1"]].concat());
+    assert!(fs::read(&one).expect("a model") == fs::read(&again).expect("a model"), "threads change nothing");
+    let (two, treebank) = (path(&folder, "two.model"), data("gum.mrg"));
+    let flags = ["--system", "in-order", "--scorer", "neural", "--epochs", "1", "--encoder-layers", "2"];
+    let of_two = |encoder: &str, model: &str| {
+        stdout(
+            &[&["train", "--train", &treebank, "--encoder", encoder, "-o", model], &flags[..]].concat(),
+            "",
+        );
+    };
+    of_two(&one, &two);
+    // The encoder is the tuned one.
+    let untuned = path(&folder, "untuned.model");
+    of_two(&tiny, &untuned);
+    assert!(fs::read(&two).expect("a model") != fs::read(&untuned).expect("a model"));
+    let (small_one, small_two) = (path(&folder, "small-one.model"), path(&folder, "small-two.model"));
+    stdout(&["quantize", &one, "-o", &small_one], "");
+    stdout(&["quantize", &two, "-o", &small_two], "");
+    for (one, two) in [(&one, &two), (&small_one, &small_two)] {
+        let (both, packed) = (path(&folder, "both.model"), path(&folder, "both.model.gz"));
+        stdout(&["join", one, two, "-o", &both], "");
+        stdout(&["join", one, two, "-o", &packed], "");
+        let parse =
+            |model: &str, kind: &str| stdout(&["parse", "--model", model, "--as", kind, &treebank], "");
+        for (model, kind) in [(one, "dependencies"), (two, "constituents")] {
+            let alone = parse(model, kind);
+            assert_eq!(parse(&both, kind), alone);
+            assert_eq!(parse(&packed, kind), alone);
+        }
+    }
+    let message = refusal(
+        1,
+        &["train", "--train", &treebank, "--encoder", &small_one, "-o", &two, "--scorer", "neural"],
+        "",
+    );
+    assert!(message.contains("8 bits"), "{message}");
+}

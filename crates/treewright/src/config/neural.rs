@@ -64,7 +64,8 @@ pub struct NeuralConfig {
     pub affix_dropout: f64,
     /// With an encoder: how many of its layers are computed.
     pub encoder_layers: usize,
-    /// ... the layers whose vectors are looked at, numbered from 1; empty for the last three of those that are computed.
+    /// ... the layers whose vectors are looked at, numbered from 1; empty for three of those that are computed: the last, and
+    /// two before it, a quarter of the layers apart.
     pub encoder_outputs: Vec<usize>,
     /// ... numbers that stand for a word in its vectors.
     pub encoder_size: usize,
@@ -147,7 +148,17 @@ impl NeuralConfig {
     /// The layers of the encoder whose vectors are looked at.
     pub fn encoder_outputs(&self) -> Vec<usize> {
         match &self.encoder_outputs[..] {
-            [] => (self.encoder_layers.saturating_sub(2).max(1)..=self.encoder_layers).collect(),
+            [] => {
+                let step = (self.encoder_layers / 4).max(1);
+                (1..=self.encoder_layers)
+                    .rev()
+                    .step_by(step)
+                    .take(3)
+                    .collect::<Vec<_>>()
+                    .into_iter()
+                    .rev()
+                    .collect()
+            }
             outputs => outputs.to_vec(),
         }
     }
@@ -199,5 +210,20 @@ impl NeuralConfig {
             ("clip", self.clip),
         ])?;
         section.not_negative("tag-weight", self.tag_weight)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_of_encoders_are_a_quarter_apart() {
+        let outputs =
+            |encoder_layers| NeuralConfig { encoder_layers, ..NeuralConfig::default() }.encoder_outputs();
+        let expected: [&[usize]; 6] = [&[1], &[1, 2], &[2, 3, 4], &[4, 5, 6], &[4, 6, 8], &[6, 9, 12]];
+        for (n_layers, expected) in [1, 2, 4, 6, 8, 12].into_iter().zip(expected) {
+            assert_eq!(outputs(n_layers), expected);
+        }
     }
 }

@@ -20,6 +20,7 @@ use std::io::{Read, Seek, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::config::EncoderFiles;
 use crate::error::{Code, Error, Result};
 use crate::features::Vocabulary;
 use crate::lemma::{Lemmatiser, LemmatiserWorker};
@@ -196,6 +197,22 @@ impl Pipeline {
             }
         }
         Ok(has_changed.then_some(quantized))
+    }
+
+    /// The pre-trained encoder that the first of its parsers with one keeps, perhaps fine-tuned, for other parsers to look at.
+    ///
+    /// # Errors
+    /// When there is none, its weights have 8 bits, or a part is damaged.
+    pub fn encoder(&self) -> Result<EncoderFiles> {
+        for part in self.parts.iter().filter(|part| matches!(part.kind, PartKind::Parser(_))) {
+            if let Loaded::Parser(parser) = part.loaded().map_err(|error| error.in_file(&self.name))?
+                && let Some(encoder) = parser.model.0.parts().scorer.encoder()
+            {
+                return Ok(encoder);
+            }
+        }
+        let message = "no parser of this model has a pre-trained encoder (or it has 8 bits: take the model before `quantize`)";
+        Err(Error::new(Code::BadModel, message).in_file(&self.name))
     }
 
     /// What is in it, with the sizes in bytes.

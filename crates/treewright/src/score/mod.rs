@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
-use crate::config::{LossKind, TrainConfig};
+use crate::config::{EncoderFiles, LossKind, TrainConfig};
 use crate::error::{Code, Error, Result};
 pub use crate::features::Role;
 use crate::features::{Horizon, Vocabulary};
@@ -358,6 +358,11 @@ pub trait ScorerModel: Send + Sync + std::fmt::Debug {
 
     /// Its weights as a packed table (`weights/layout.rs`), for a packed model; nothing if they are to stay as they are.
     fn packed_words(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// The files of the encoder that it keeps, if it has one; nothing if its weights have 8 bits.
+    fn encoder(&self) -> Option<EncoderFiles> {
         None
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use treewright::config::{DecoderKind, EncoderFiles, TrainConfig, Update};
+use treewright::pipeline::Pipeline;
 use treewright::registry::OracleKind;
 use treewright::registry::SystemTag;
 use treewright::train::{Choice, Recipe, TextPart};
@@ -118,7 +119,8 @@ pub struct TrainArgs {
     pub vectors: Option<PathBuf>,
 
     /// A folder with a pre-trained encoder of the BERT family (config.json, vocab.txt or tokenizer.json, model.safetensors),
-    /// which a neural parser looks at and its model keeps; scripts/get-encoder fetches one
+    /// which a neural parser looks at and its model keeps; scripts/get-encoder fetches one. Or a model with such an encoder,
+    /// perhaps fine-tuned
     #[arg(long, value_name = "DIR")]
     pub encoder: Option<PathBuf>,
 
@@ -503,6 +505,9 @@ impl TrainArgs {
     /// The files of the pre-trained encoder, if there is one.
     pub fn read_encoder(&self) -> Result<Arc<EncoderFiles>> {
         let Some(folder) = &self.encoder else { return Ok(Arc::default()) };
+        if folder.is_file() {
+            return Pipeline::open(folder)?.encoder().map(Arc::new);
+        }
         let in_file =
             |error: std::io::Error, path: &Path| Error::from(error).in_file(&path.to_string_lossy());
         let text = |name: &str| {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::file::{self, Extra, Numbers, Precision};
 use super::layers::Arrays;
 use super::words::Vectors;
+use crate::config::EncoderFiles;
 use crate::map::WordSource;
 use crate::rng::Rng;
 use crate::score::{Scorer, ScorerModel};
@@ -69,6 +70,11 @@ pub(in crate::score) trait ParsingNetwork: AnyNetwork {
     /// Does it look at the tags of words?
     fn looks_at_tags(&self) -> bool {
         true
+    }
+
+    /// The files of its encoder, if it has one; `words` is the file of the model.
+    fn encoder(&self, _words: &[u32]) -> Option<EncoderFiles> {
+        None
     }
 
     /// For a model of 8-bit numbers: the network with what it keeps beside its own numbers in 8 bits, and these arrays for
@@ -153,6 +159,10 @@ impl<N: ParsingNetwork> ScorerModel for NetworkModel<N> {
 
     fn looks_at_tags(&self) -> bool {
         self.network.looks_at_tags()
+    }
+
+    fn encoder(&self) -> Option<EncoderFiles> {
+        self.network.encoder(self.words.words())
     }
 
     fn quantized(&self) -> Option<Arc<dyn ScorerModel>> {

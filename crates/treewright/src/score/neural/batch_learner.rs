@@ -22,6 +22,11 @@ pub(in crate::score) trait LearningNetwork: ParsingNetwork {
     /// The number of embeddings' numbers, which come first: of these a minibatch touches few.
     fn n_embedded(&self) -> usize;
 
+    /// The network as it parses, if it is not as it learns, how many of the numbers it has, and further arrays for its file.
+    fn finished(&self, _all: &[f32]) -> Option<(Self, usize, Vec<Extra>)> {
+        None
+    }
+
     /// As [`Learning::prepare`].
     fn prepare(&self, _sentences: &[&Sentence], _jobs: usize, _advance: Advance<'_>) -> Result<()> {
         Ok(())
@@ -115,7 +120,11 @@ impl<N: LearningNetwork> Learning for NetworkLearner<N> {
     }
 
     fn freeze(&self) -> Result<Arc<dyn ScorerModel>> {
-        Ok(Arc::new(NetworkModel::new(self.network.clone(), &self.optimiser.averages, &self.extra)))
+        let all = &self.optimiser.averages;
+        Ok(Arc::new(match self.network.finished(all) {
+            Some((network, n, extra)) => NetworkModel::new(Arc::new(network), &all[..n], &extra),
+            None => NetworkModel::new(self.network.clone(), all, &self.extra),
+        }))
     }
 
     fn save(&self, out: &mut Vec<u8>) {

@@ -85,6 +85,22 @@ impl Writer {
         let entry = Entry { dtype: dtype.to_owned(), shape: shape.to_vec(), data_offsets };
         self.header.insert(name.to_owned(), serde_json::to_value(entry).expect("plain data"));
     }
+
+    fn finish(self) -> Vec<u8> {
+        let mut header = serde_json::to_vec(&self.header).expect("plain data");
+        header.resize((8 + header.len()).next_multiple_of(ALIGNMENT) - 8, b' ');
+        let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(header);
+        bytes.extend(self.bytes);
+        bytes
+    }
+}
+
+/// The bytes of a file with arrays of 32-bit numbers alone.
+pub(super) fn of_floats<'a>(arrays: impl Iterator<Item = &'a (String, Vec<usize>, Vec<f32>)>) -> Vec<u8> {
+    let mut file = Writer::default();
+    arrays.for_each(|(name, shape, numbers)| file.push(&name, "F32", shape, bytemuck::cast_slice(&numbers)));
+    file.finish()
 }
 
 /// Writes a network's numbers, its word vectors and further arrays, as 32-bit words.
@@ -116,11 +132,7 @@ pub(in crate::score) fn write(
     for Extra { name, dtype, shape, bytes } in extra {
         file.push(name, dtype, shape, bytes);
     }
-    let mut header = serde_json::to_vec(&file.header).expect("plain data");
-    header.resize((8 + header.len()).next_multiple_of(ALIGNMENT) - 8, b' ');
-    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
-    bytes.extend(header);
-    bytes.extend(file.bytes);
+    let mut bytes = file.finish();
     bytes.resize(bytes.len().next_multiple_of(4), 0);
     bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
 }

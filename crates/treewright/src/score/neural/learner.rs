@@ -3,6 +3,7 @@
 use super::any_network::ParsingNetwork;
 use super::batch_learner::{Advance, BatchSettings, LearningNetwork, Part};
 use super::encoder::InputMemory;
+use super::file::Extra;
 use super::layers::Dropout;
 use super::network::{BackMemory, Encoding, Network, States, Weights};
 use super::optimiser::{Slower, StepSettings};
@@ -55,6 +56,10 @@ impl LearningNetwork for Network {
 
     fn n_embedded(&self) -> usize {
         self.n_embedded
+    }
+
+    fn finished(&self, all: &[f32]) -> Option<(Self, usize, Vec<Extra>)> {
+        self.with_finished_encoder(all)
     }
 
     fn prepare(&self, sentences: &[&Sentence], jobs: usize, advance: Advance<'_>) -> Result<()> {

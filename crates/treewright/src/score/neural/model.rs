@@ -12,7 +12,7 @@ use super::file::{self, Extra};
 use super::network::{Encoding, Network, States, Weights};
 use super::places::Places;
 use super::words::{Lexicon, Reader, TagSet};
-use crate::config::NeuralConfig;
+use crate::config::{EncoderFiles, NeuralConfig};
 use crate::error::Result;
 use crate::score::{Rows, Scorer, SlotId, Slots, StoredScorer, Views, WordTags, bad_model};
 use crate::sentence::{Sentence, Str, Token};
@@ -87,6 +87,12 @@ impl ParsingNetwork for Network {
 
     fn looks_at_tags(&self) -> bool {
         self.reader.tags
+    }
+
+    fn encoder(&self, words: &[u32]) -> Option<EncoderFiles> {
+        let encoder = self.encoder.as_ref()?;
+        let (.., arrays) = file::read(words, &self.arrays, &encoder.header.outline()).ok()?;
+        encoder.files(&arrays)
     }
 
     /// The arrays of its encoder go into 8 bits, too.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::any_network::{self, AnyNetwork};
 use super::characters::{CharacterMemory, Characters};
 use super::encoder::{self, EncoderHeader, EncoderInput, InputMemory, PackedEncoder, fill};
+use super::file::Extra;
 use super::kernel::{Left, Sum, add, softmax};
 use super::layers::{
     Array, Arrays, Dropout, Linear, PackedLinear, Scratch, leaky_relu, leaky_relu_back, uniform,
@@ -60,7 +61,7 @@ pub(super) struct Network {
 pub(super) struct PackedNetwork {
     characters: PackedBiLstm,
     input: PackedLinear,
-    /// The encoder, if its weights are learnt.
+    /// The encoder, while its weights are learnt.
     pub(super) encoder: Option<PackedEncoder>,
     encoded: PackedLinear,
     lstms: Vec<PackedBiLstm>,
@@ -201,6 +202,18 @@ impl Network {
         }
     }
 
+    /// With an encoder whose weights are learnt: the network with these numbers as it parses, where the encoder is an input that
+    /// does not change; where its own numbers end, and the encoder's arrays for a model file.
+    pub(super) fn with_finished_encoder(&self, all: &[f32]) -> Option<(Network, usize, Vec<Extra>)> {
+        let start = self.tuned?;
+        let (encoder, arrays) = self.encoder.as_ref()?.with_tuned(&all[start..])?;
+        let Network { config, reader, tag_sets, places, output, .. } = self.clone();
+        let mut network =
+            Network::new(&config, reader, Some(&encoder.header), tag_sets, places, output.kind_ends);
+        network.encoder = Some(Arc::new(encoder));
+        Some((network, start, arrays))
+    }
+
     pub(super) fn n_actions(&self) -> usize {
         self.output.n_actions()
     }
@@ -279,9 +292,6 @@ impl AnyNetwork for Network {
         self.encoded.iter().for_each(|layer| out.encoded.shrink(*layer, all));
         self.lstms.iter().zip(&mut out.lstms).for_each(|(layer, out)| layer.shrink(all, out));
         out.first.shrink(self.first, all);
-        if let (Some(start), Some(encoder)) = (self.tuned, &self.encoder) {
-            encoder.shrink(&all[start..], &mut out.encoder);
-        }
     }
 }
 

@@ -12,7 +12,7 @@ pub(super) struct Output {
     pub(super) actions: Linear,
     pub(super) kinds: Option<Linear>,
     /// Where the actions of each kind end.
-    kind_ends: Vec<usize>,
+    pub(super) kind_ends: Vec<usize>,
 }
 
 impl Output {

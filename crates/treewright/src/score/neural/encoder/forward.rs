@@ -35,13 +35,6 @@ pub(super) enum Table {
     Small(Vec<i8>, Vec<f32>),
 }
 
-impl Table {
-    /// The table in 8 bits, from the bytes of its numbers and of their scales.
-    pub(super) fn small(numbers: &[u8], scales: &[u8]) -> Self {
-        Table::Small(bytemuck::cast_slice(numbers).to_vec(), stored::floats(scales).collect())
-    }
-}
-
 #[derive(Clone, Debug, Default)]
 pub(super) struct PackedNorm {
     pub(super) scale: Vec<f32>,
@@ -265,7 +258,8 @@ impl PackedEncoder {
     /// The encoder in 8 bits, from the bytes of its arrays in the order of a model file.
     pub(super) fn small(layout: &Layout, tokenizer: Arc<Tokenizer>, arrays: &[&[u8]]) -> Self {
         let mut next = Cursor(arrays);
-        let pieces = Arc::new(Table::small(next.bytes(), next.bytes()));
+        let numbers = next.small().to_vec();
+        let pieces = Arc::new(Table::Small(numbers, next.floats()));
         let (positions, scales) = (next.small(), next.floats());
         let rows = positions.chunks_exact(layout.sizes.width).zip(scales);
         let positions =
@@ -299,16 +293,6 @@ impl PackedEncoder {
             packed.up.set(up, all, learns);
             packed.down.set(down, all, learns);
             packed.norm_2.set(norm_2, all);
-        }
-    }
-
-    /// Keeps the weights of layers in 8 bits.
-    pub(super) fn shrink(&mut self, layout: &Layout, all: &[f32]) {
-        for (packed, layer) in self.layers.iter_mut().zip(&layout.layers) {
-            packed.attention.shrink(layer.attention, all);
-            packed.mixed.shrink(layer.mixed, all);
-            packed.up.shrink(layer.up, all);
-            packed.down.shrink(layer.down, all);
         }
     }
 

@@ -12,7 +12,8 @@ use super::forward::{Memory, PackedEncoder, Table};
 use super::kernel::{narrow, widen};
 use super::stored::{self, Bits};
 use super::tokenizer::Tokenizer;
-use super::{Encoder, Layout, PIECES, Sizes};
+use super::{Encoder, Layout, PIECES, Sizes, load};
+use crate::config::EncoderFiles;
 use crate::map::WordSource;
 use crate::rng::Rng;
 use crate::score::neural::file::Extra;
@@ -27,8 +28,8 @@ pub(in crate::score::neural) struct EncoderHeader {
     /// The layers whose vectors are used, from 1.
     outputs: Vec<usize>,
     eight_bits: bool,
-    /// Are its weights learnt with those of the network, which keeps them? The vectors of pieces are not.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    /// Are its weights being learnt with those of the network, which has them? The vectors of pieces are not.
+    #[serde(skip)]
     pub(in crate::score::neural) is_tuned: bool,
     #[serde(with = "shared")]
     tokenizer: Arc<Tokenizer>,
@@ -142,7 +143,7 @@ static IN_USE: Mutex<Vec<Weak<EncoderInput>>> = Mutex::new(Vec::new());
 enum Weights {
     /// They do not change.
     Frozen(Box<PackedEncoder>),
-    /// They are the network's, but for the vectors of pieces. While learning it has the weights to begin with.
+    /// They are the network's, but for the vectors of pieces, while they are learnt.
     Tuned { layout: Box<Layout>, pieces: Arc<Table>, start: Vec<f32> },
 }
 
@@ -178,14 +179,27 @@ impl EncoderInput {
             tokenizer: encoder.tokenizer.clone(),
         };
         // What is learnt from is what the model file will have.
-        let arrays = stored::store(&header.arrays(), &encoder.all, Bits::Sixteen);
-        let bytes: Vec<&[u8]> = arrays.iter().map(|array| &array.bytes[..]).collect();
-        let mut input = Self::load(header, &bytes).expect("what was just stored can be read");
+        let (mut input, arrays) = Self::stored(header, &encoder.all);
         match &mut input.weights {
             Weights::Frozen(_) => input.keeps = Keeps::All,
             Weights::Tuned { start, .. } => *start = encoder.all[encoder.layout.pieces.len()..].to_vec(),
         }
         (input, arrays)
+    }
+
+    /// An encoder with all these numbers, as it is when it comes back from a file, and its arrays for the file.
+    fn stored(header: EncoderHeader, all: &[f32]) -> (Self, Vec<Extra>) {
+        let arrays = stored::store(&header.arrays(), all, Bits::Sixteen);
+        let bytes: Vec<&[u8]> = arrays.iter().map(|array| &array.bytes[..]).collect();
+        (Self::load(header, &bytes).expect("what was just stored can be read"), arrays)
+    }
+
+    /// The encoder with the weights that were learnt, which do not change any more, and its arrays for a model file.
+    pub(in crate::score::neural) fn with_tuned(&self, tuned: &[f32]) -> Option<(Self, Vec<Extra>)> {
+        let Weights::Tuned { pieces, .. } = &self.weights else { return None };
+        let Table::Float(pieces) = &**pieces else { return None };
+        let header = EncoderHeader { is_tuned: false, ..self.header.clone() };
+        Some(Self::stored(header, &[pieces, tuned].concat()))
     }
 
     /// Reads an encoder from the bytes of its arrays in a model file.
@@ -201,22 +215,15 @@ impl EncoderInput {
                 Vec::new()
             }
         };
-        let weights = match (header.is_tuned, header.bits()) {
-            (true, bits) => {
-                let pieces = match bits {
-                    Bits::Sixteen => Table::Float(all),
-                    Bits::Eight => Table::small(arrays[0], arrays[1]),
-                };
-                let layout = Box::new(Layout::of_tuned(header.sizes));
-                Weights::Tuned { layout, pieces: Arc::new(pieces), start: Vec::new() }
-            }
-            (false, bits) => {
-                let layout = Layout::new(header.sizes);
-                Weights::Frozen(Box::new(match bits {
-                    Bits::Sixteen => PackedEncoder::new(&layout, tokenizer, &all, false),
-                    Bits::Eight => PackedEncoder::small(&layout, tokenizer, arrays),
-                }))
-            }
+        let weights = if header.is_tuned {
+            let layout = Box::new(Layout::of_tuned(header.sizes));
+            Weights::Tuned { layout, pieces: Arc::new(Table::Float(all)), start: Vec::new() }
+        } else {
+            let layout = Layout::new(header.sizes);
+            Weights::Frozen(Box::new(match header.bits() {
+                Bits::Sixteen => PackedEncoder::new(&layout, tokenizer, &all, false),
+                Bits::Eight => PackedEncoder::small(&layout, tokenizer, arrays),
+            }))
         };
         let (keeps, is_shared) = (Keeps::Recent, AtomicBool::new(false));
         Ok(EncoderInput { header, weights, file: None, keeps, is_shared, cache: Mutex::default() })
@@ -232,9 +239,6 @@ impl EncoderInput {
         file: &Arc<dyn WordSource>,
         arrays: &[&[u8]],
     ) -> Result<Arc<Self>, String> {
-        if header.is_tuned {
-            return Self::load(header, arrays).map(Arc::new);
-        }
         let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
         in_use.retain(|other| other.strong_count() > 0);
         let same = in_use.iter().filter_map(Weak::upgrade).find(|other| other.is(&header, arrays));
@@ -289,13 +293,6 @@ impl EncoderInput {
         }
     }
 
-    /// Keeps packed weights in 8 bits, if they are the network's.
-    pub(in crate::score::neural) fn shrink(&self, all: &[f32], out: &mut Option<PackedEncoder>) {
-        if let (Weights::Tuned { layout, .. }, Some(packed)) = (&self.weights, out) {
-            packed.shrink(layout, all);
-        }
-    }
-
     /// Reads sentences with weights that are learnt, and hands the vector of each word to `put`. As noise, numbers are left out
     /// of the halves of layers with a probability.
     pub(in crate::score::neural) fn read_to_learn(
@@ -326,6 +323,15 @@ impl EncoderInput {
         if let Weights::Tuned { layout, .. } = &self.weights {
             packed.back(layout, &self.header.outputs, &memory.forward, d_words, back, gradients);
         }
+    }
+
+    /// Its files, for other parsers, from the bytes of its arrays; nothing if they have 8 bits.
+    pub(in crate::score::neural) fn files(&self, arrays: &[&[u8]]) -> Option<EncoderFiles> {
+        let all = match self.header.bits() {
+            Bits::Sixteen => stored::read(&self.header.arrays(), arrays).ok()?,
+            Bits::Eight => return None,
+        };
+        Some(load::write(&Layout::new(self.header.sizes), &self.header.tokenizer, &all))
     }
 
     /// The same encoder with weights of 8 bits instead of 16, and its arrays.

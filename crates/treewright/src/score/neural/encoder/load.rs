@@ -1,5 +1,5 @@
 //! Reads an encoder from the files in which encoders of the BERT family are passed around: `config.json`, `vocab.txt` or
-//! `tokenizer.json`, and `model.safetensors`. BERT and MPNet are known.
+//! `tokenizer.json`, and `model.safetensors`. BERT and MPNet are known. Writes such files, too.
 
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use super::tokenizer::Tokenizer;
 use super::{Encoder, Layer, Layout, Norm, Sizes};
 use crate::config::EncoderFiles;
 use crate::error::{Code, Error, Result};
+use crate::score::neural::file;
 use crate::score::neural::layers::{Array, Linear};
 
 /// The settings that count.
@@ -80,6 +81,17 @@ const MPNET: Kind = Kind {
     norm_1: "attention.LayerNorm",
 };
 
+const PIECES: &str = "embeddings.word_embeddings.weight";
+const POSITIONS: &str = "embeddings.position_embeddings.weight";
+const NORM: &str = "embeddings.LayerNorm";
+const UP: &str = "intermediate.dense";
+const DOWN: &str = "output.dense";
+const NORM_2: &str = "output.LayerNorm";
+
+fn in_layer(i: usize, part: &str) -> String {
+    format!("encoder.layer.{i}.{part}")
+}
+
 impl Encoder {
     /// Reads an encoder from the contents of its files. Of its layers the first `n_layers` are kept.
     ///
@@ -115,7 +127,7 @@ fn read(files: &EncoderFiles, n_layers: usize) -> Result<Encoder, String> {
     let tokenizer = Tokenizer::read(vocabulary, settings.do_lower_case)?;
     let file = Weights::open(weights)?;
     // Padding may make the table longer than the vocabulary.
-    let n_pieces = file.shape("embeddings.word_embeddings.weight")?[0];
+    let n_pieces = file.shape(PIECES)?[0];
     if n_pieces < tokenizer.len() {
         let n = tokenizer.len();
         return Err(format!("the encoder has {n_pieces} vectors of pieces, but a vocabulary of {n}"));
@@ -166,7 +178,7 @@ impl<'a> Weights<'a> {
         let (header, bytes) = rest.split_at_checked(length).ok_or(damaged)?;
         let header: Map<String, Value> =
             serde_json::from_slice(header).map_err(|error| format!("{damaged}: {error}"))?;
-        let has = |prefix: &str| header.contains_key(&format!("{prefix}embeddings.word_embeddings.weight"));
+        let has = |prefix: &str| header.contains_key(&format!("{prefix}{PIECES}"));
         let prefix = ["", "bert.", "mpnet."].into_iter().find(|prefix| has(prefix));
         let prefix = prefix.ok_or("the encoder has no embeddings.word_embeddings.weight")?;
         Ok(Weights { header, bytes, prefix })
@@ -209,10 +221,10 @@ impl<'a> Weights<'a> {
 
     fn copy(&self, kind: &Kind, layout: &Layout, n_pieces: usize, all: &mut [f32]) -> Result<(), String> {
         let Sizes { n_positions, width, n_heads, n_distances, .. } = layout.sizes;
-        let pieces = self.numbers("embeddings.word_embeddings.weight", &[n_pieces, width])?;
+        let pieces = self.numbers(PIECES, &[n_pieces, width])?;
         layout.pieces.of_mut(all).copy_from_slice(&pieces[..layout.pieces.len()]);
         let shape = [kind.first_position + n_positions, width];
-        let mut positions = self.numbers("embeddings.position_embeddings.weight", &shape)?;
+        let mut positions = self.numbers(POSITIONS, &shape)?;
         if let Some(types) = kind.types {
             // All pieces are of the first of the two types, so its vector can be added to those of positions.
             let of_types = self.numbers(types, &self.shape(types)?)?;
@@ -226,17 +238,17 @@ impl<'a> Weights<'a> {
         if let (Some(name), Some(array)) = (kind.distances, layout.distances) {
             array.of_mut(all).copy_from_slice(&self.numbers(name, &[n_distances, n_heads])?);
         }
-        self.copy_norm("embeddings.LayerNorm", layout.norm, all)?;
+        self.copy_norm(NORM, layout.norm, all)?;
         for (i, Layer { attention, mixed, norm_1, up, down, norm_2 }) in layout.layers.iter().enumerate() {
-            let name = |part: &str| format!("encoder.layer.{i}.{part}");
+            let name = |part: &str| in_layer(i, part);
             for (part, own) in kind.attention.into_iter().enumerate() {
                 self.copy_linear(&name(own), *attention, part * width, width, all)?;
             }
             self.copy_linear(&name(kind.mixed), *mixed, 0, width, all)?;
             self.copy_norm(&name(kind.norm_1), *norm_1, all)?;
-            self.copy_linear(&name("intermediate.dense"), *up, 0, up.weights.n_columns, all)?;
-            self.copy_linear(&name("output.dense"), *down, 0, width, all)?;
-            self.copy_norm(&name("output.LayerNorm"), *norm_2, all)?;
+            self.copy_linear(&name(UP), *up, 0, up.weights.n_columns, all)?;
+            self.copy_linear(&name(DOWN), *down, 0, width, all)?;
+            self.copy_norm(&name(NORM_2), *norm_2, all)?;
         }
         Ok(())
     }
@@ -269,5 +281,61 @@ impl<'a> Weights<'a> {
         to.scale.of_mut(all).copy_from_slice(&self.numbers(&format!("{name}.{scale}"), &width)?);
         to.shift.of_mut(all).copy_from_slice(&self.numbers(&format!("{name}.{shift}"), &width)?);
         Ok(())
+    }
+}
+
+/// The files of an encoder with all these numbers.
+pub(super) fn write(layout: &Layout, tokenizer: &Tokenizer, all: &[f32]) -> EncoderFiles {
+    let Sizes { n_pieces, n_positions, n_layers, width, n_heads, inner, epsilon, n_distances } = layout.sizes;
+    let (kind, model_type) = if n_distances > 0 { (&MPNET, "mpnet") } else { (&BERT, "bert") };
+    let mut arrays: Vec<(String, Vec<usize>, Vec<f32>)> = Vec::new();
+    let mut push =
+        |name: String, shape: &[usize], numbers: Vec<f32>| arrays.push((name, shape.to_vec(), numbers));
+    push(PIECES.to_owned(), &[n_pieces, width], layout.pieces.of(all).to_vec());
+    let mut positions = vec![0.0; kind.first_position * width];
+    positions.extend_from_slice(layout.positions.of(all));
+    push(POSITIONS.to_owned(), &[kind.first_position + n_positions, width], positions);
+    if let Some(types) = kind.types {
+        // Those of positions have it already.
+        push(types.to_owned(), &[2, width], vec![0.0; 2 * width]);
+    }
+    if let (Some(name), Some(array)) = (kind.distances, layout.distances) {
+        push(name.to_owned(), &[n_distances, n_heads], array.of(all).to_vec());
+    }
+    let norms = layout.layers.iter().enumerate().flat_map(|(i, layer)| {
+        [(in_layer(i, kind.norm_1), layer.norm_1), (in_layer(i, NORM_2), layer.norm_2)]
+    });
+    for (name, norm) in std::iter::once((NORM.to_owned(), layout.norm)).chain(norms) {
+        push(format!("{name}.weight"), &[width], norm.scale.of(all).to_vec());
+        push(format!("{name}.bias"), &[width], norm.shift.of(all).to_vec());
+    }
+    for (i, Layer { attention, mixed, up, down, .. }) in layout.layers.iter().enumerate() {
+        let parts = kind.attention.iter().enumerate().map(|(part, name)| (*name, *attention, part * width));
+        for (name, from, column) in parts.chain([(kind.mixed, *mixed, 0), (UP, *up, 0), (DOWN, *down, 0)]) {
+            let Array { n_rows: n_in, n_columns, .. } = from.weights;
+            let n_out = if name == UP { inner } else { width };
+            let weights = from.weights.of(all);
+            let columns =
+                (column..column + n_out).flat_map(|j| (0..n_in).map(move |i| weights[i * n_columns + j]));
+            push(format!("{}.weight", in_layer(i, name)), &[n_out, n_in], columns.collect());
+            let bias = &from.bias.of(all)[column..column + n_out];
+            push(format!("{}.bias", in_layer(i, name)), &[n_out], bias.to_vec());
+        }
+    }
+    let config = serde_json::json!({
+        "model_type": model_type,
+        "hidden_act": gelu(),
+        "hidden_size": width,
+        "num_attention_heads": n_heads,
+        "num_hidden_layers": n_layers,
+        "intermediate_size": inner,
+        "max_position_embeddings": kind.first_position + n_positions,
+        "layer_norm_eps": epsilon,
+        "do_lower_case": tokenizer.is_uncased,
+    });
+    EncoderFiles {
+        config: config.to_string(),
+        vocabulary: tokenizer.pieces.join("\n"),
+        weights: file::of_floats(arrays.iter()),
     }
 }

@@ -97,6 +97,22 @@ fn long_sentences_are_read_in_windows() {
     );
 }
 
+/// What is written gives the same vectors, and so do the files of fewer layers.
+#[test]
+fn files_can_be_written() {
+    let words = sentence(&["The", "cats", "sat", "unhappily", "."]);
+    for encoder in [tiny(), tiny_mpnet()] {
+        let files = load::write(&encoder.layout, &encoder.tokenizer, &encoder.all);
+        for n_layers in [1, 3] {
+            let again = Encoder::read(&files, n_layers).expect("what was written");
+            assert_eq!(again.tokenizer, encoder.tokenizer);
+            let outputs: Vec<usize> = (1..=n_layers).collect();
+            let vectors = |encoder: &Encoder| encoder.vectors(&[&words], &outputs, false);
+            assert_eq!(vectors(&again), vectors(&encoder));
+        }
+    }
+}
+
 #[test]
 fn bad_files_are_refused() {
     let files = tiny_files();

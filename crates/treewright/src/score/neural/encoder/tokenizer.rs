@@ -17,10 +17,10 @@ const CONTINUES: &str = "##";
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Plain", into = "Plain")]
 pub(super) struct Tokenizer {
-    pieces: Vec<String>,
+    pub(super) pieces: Vec<String>,
     ids: FxHashMap<String, u32>,
     /// Are words lower-cased, and accents taken away?
-    is_uncased: bool,
+    pub(super) is_uncased: bool,
     unknown: u32,
     pub(super) start: u32,
     pub(super) end: u32,
