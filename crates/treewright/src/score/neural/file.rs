@@ -99,7 +99,7 @@ impl Writer {
 /// The bytes of a file with arrays of 32-bit numbers alone.
 pub(super) fn of_floats<'a>(arrays: impl Iterator<Item = &'a (String, Vec<usize>, Vec<f32>)>) -> Vec<u8> {
     let mut file = Writer::default();
-    arrays.for_each(|(name, shape, numbers)| file.push(&name, "F32", shape, bytemuck::cast_slice(&numbers)));
+    arrays.for_each(|(name, shape, numbers)| file.push(name, "F32", shape, bytemuck::cast_slice(numbers)));
     file.finish()
 }
 
