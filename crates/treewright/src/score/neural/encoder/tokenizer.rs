@@ -54,7 +54,9 @@ impl Tokenizer {
         let id = |piece: &str| {
             ids.get(piece).copied().ok_or_else(|| format!("the encoder's vocabulary lacks the piece {piece}"))
         };
-        let (start, end) = if ids.contains_key("[CLS]") { ("[CLS]", "[SEP]") } else { ("<s>", "</s>") };
+        // MPNet's vocabulary has the marks of BERT as well, but does not use them.
+        let is_mpnet = pieces.first().is_some_and(|piece| piece == "<s>");
+        let (start, end) = if is_mpnet { ("<s>", "</s>") } else { ("[CLS]", "[SEP]") };
         let (unknown, start, end) = (id("[UNK]")?, id(start)?, id(end)?);
         Ok(Tokenizer { unknown, start, end, pieces, ids, is_uncased })
     }
