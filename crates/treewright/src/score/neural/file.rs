@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
+use super::encoder::PREFIX;
 use super::layers::{Array, Arrays, Named, quantise};
 use super::small::MAX_WEIGHT;
 use super::words::Vectors;
@@ -14,6 +15,9 @@ use super::words::Vectors;
 const ALIGNMENT: usize = 64;
 /// The largest 8-bit number of a table; as many are below 0.
 const MAX_OF_TABLE: f32 = 127.0;
+/// ... of a table of an encoder. These are large, and their rows go through a layer norm: six bits are enough, which makes gzipped
+/// models smaller.
+const MAX_OF_ENCODER_TABLE: f32 = 31.0;
 
 #[derive(Serialize, Deserialize)]
 struct Entry {
@@ -57,7 +61,11 @@ fn scale_of(Named { array, is_table, .. }: &Named, number: usize) -> usize {
 
 /// The numbers of an array in 8 bits, and their scales.
 pub(super) fn quantised(named: &Named, numbers: &[f32]) -> (Vec<i8>, Vec<f32>) {
-    let max = if named.is_table { MAX_OF_TABLE } else { MAX_WEIGHT };
+    let max = match named.is_table {
+        false => MAX_WEIGHT,
+        true if named.name.starts_with(PREFIX) => MAX_OF_ENCODER_TABLE,
+        true => MAX_OF_TABLE,
+    };
     quantise(numbers, n_scales(named), max, |i| scale_of(named, i))
 }
 

@@ -123,6 +123,8 @@ struct Layer {
     norm_2: Norm,
 }
 
+/// What the names of all arrays of an encoder begin with.
+pub(super) const PREFIX: &str = "encoder.";
 const PIECES: &str = "encoder.pieces";
 
 /// Where each array lies among all numbers.
