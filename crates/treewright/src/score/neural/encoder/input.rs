@@ -339,8 +339,13 @@ impl EncoderInput {
     /// # Errors
     /// When the arrays are damaged.
     pub(in crate::score::neural) fn quantised(&self, arrays: &[&[u8]]) -> Result<(Self, Vec<Extra>), String> {
-        let own = self.header.arrays();
-        let arrays = stored::store(&own, &stored::read(&own, arrays)?, Bits::Eight);
+        let (own, EncoderHeader { sizes, tokenizer, .. }) = (self.header.arrays(), &self.header);
+        let mut all = stored::read(&own, arrays)?;
+        // What is 0 takes no room in a gzipped model.
+        let of_pieces = Layout::new(*sizes).pieces.of_mut(&mut all).chunks_exact_mut(sizes.width);
+        let unused = of_pieces.zip(tokenizer.are_unused()).filter(|(_, is_unused)| *is_unused);
+        unused.for_each(|(numbers, _)| numbers.fill(0.0));
+        let arrays = stored::store(&own, &all, Bits::Eight);
         let bytes: Vec<&[u8]> = arrays.iter().map(|array| &array.bytes[..]).collect();
         let header = EncoderHeader { eight_bits: true, ..self.header.clone() };
         Ok((Self::load(header, &bytes)?, arrays))

@@ -108,6 +108,13 @@ impl Tokenizer {
         self.pieces.len()
     }
 
+    /// For each piece: can no text have it? Brackets are parts of their own, so no part of a word is like `[PAD]`.
+    pub(super) fn are_unused(&self) -> impl Iterator<Item = bool> {
+        let marks = [self.unknown, self.start, self.end];
+        let is_mark = |piece: &str| piece.len() > 2 && piece.starts_with('[') && piece.ends_with(']');
+        (0u32..).zip(&self.pieces).map(move |(id, piece)| is_mark(piece) && !marks.contains(&id))
+    }
+
     /// Appends the pieces of a word: at least one.
     pub(super) fn cut(&self, word: &str, out: &mut Vec<u32>) {
         let n_before = out.len();
@@ -218,6 +225,17 @@ mod tests {
         check("語語", &["語", "語"]);
         check("un b", &["un", "b"]);
         check("u\u{200B}n", &["un"]);
+    }
+
+    #[test]
+    fn marks_are_no_parts_of_words() {
+        let tokenizer =
+            Tokenizer::read("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[unused1]\n[\n]\na", None).expect("a vocabulary");
+        let unused: Vec<bool> = tokenizer.are_unused().collect();
+        assert_eq!(unused, [true, false, false, false, true, false, false, false]);
+        let mut ids = Vec::new();
+        tokenizer.cut("[unused1]", &mut ids);
+        assert_eq!(ids, [5, 1, 6]);
     }
 
     #[test]
