@@ -391,6 +391,42 @@ fn models_keep_their_encoder() {
     [false, true].into_iter().for_each(check_model_with_encoder);
 }
 
+/// The model of a network with an encoder, as training gives it.
+fn finished(network: Network, all: &[f32]) -> NeuralModel {
+    let (network, n, arrays) = match network.with_finished_encoder(all) {
+        Some(finished) => finished,
+        None => (network, all.len(), encoder(false).1),
+    };
+    NeuralModel::new(Arc::new(network), &all[..n], &arrays)
+}
+
+/// A tuned encoder parses with what was learnt: its scores are nearly those while learning. With other weights they are not, and
+/// nobody takes it for the same encoder.
+fn check_tuned(
+    settings: &NeuralConfig,
+    sentences: &[&Sentence],
+    all: &[f32],
+    model: &NeuralModel,
+    scores: impl Fn(&dyn ScorerModel) -> Vec<f32>,
+) {
+    let network = || encoded_network(settings, sentences, &[5]);
+    let mut other = all.to_vec();
+    other[network().tuned.expect("an encoder that learns")..].iter_mut().for_each(|number| *number *= 1.2);
+    let of = |all: &[f32]| {
+        let learning = scores(&NeuralModel::new(Arc::new(network()), all, &encoder(true).1));
+        let finished = finished(network(), all);
+        let finished = read(finished.header(), finished.words(), &[5]).expect("what was written");
+        let pairs = scores(&finished).into_iter().zip(learning).map(|(a, b)| (a - b).abs());
+        (pairs.fold(0f32, f32::max), scores(&finished), finished.network.encoder.clone().expect("an encoder"))
+    };
+    let ((error, own, encoder), (other_error, others, other_encoder)) = (of(all), of(&other));
+    assert!(error < 1e-2 && other_error < 1e-2, "{error} {other_error}");
+    let difference = own.iter().zip(&others).fold(0f32, |largest, (a, b)| largest.max((a - b).abs()));
+    assert!(difference > 0.05, "{difference}");
+    assert!(Arc::ptr_eq(&encoder, model.network.encoder.as_ref().expect("an encoder")));
+    assert!(!Arc::ptr_eq(&encoder, &other_encoder), "the same sizes, other weights");
+}
+
 fn check_model_with_encoder(fine_tune: bool) {
     let sentences: Vec<Sentence> = english().into_iter().map(|entry| entry.sentence).collect();
     let sentences: Vec<&Sentence> = sentences.iter().collect();
@@ -398,11 +434,7 @@ fn check_model_with_encoder(fine_tune: bool) {
     let settings = NeuralConfig { places, fine_tune, ..small() };
     let network = encoded_network(&settings, &sentences, &[5]);
     let all = network.start(&mut Rng::new(8));
-    let (network, n, arrays) = match fine_tune {
-        true => network.with_finished_encoder(&all).expect("an encoder that learns"),
-        false => (network, all.len(), encoder(false).1),
-    };
-    let model = NeuralModel::new(Arc::new(network), &all[..n], &arrays);
+    let model = finished(network, &all);
     let load = |model: &dyn ScorerModel, words: &[u32]| read(model.header(), words, &[5]);
     let scores = |model: &dyn ScorerModel| {
         let mut scorer = model.scorer();
@@ -427,6 +459,9 @@ fn check_model_with_encoder(fine_tune: bool) {
     assert_eq!(scores(&other), expected);
     assert!(encoder_of(&again).n_kept() > 0);
     assert_eq!(scores(&again), expected, "from what was kept");
+    if fine_tune {
+        check_tuned(&settings, &sentences, &all, &again, scores);
+    }
     let small = model.quantized().expect("it can be quantised");
     let of_small = scores(&*small);
     let loaded = load(&*small, small.words()).expect("what was written");
