@@ -143,10 +143,17 @@ fn an_encoder_is_tuned_passed_on_and_shared() {
             assert_eq!(parse(&packed, kind), alone);
         }
     }
-    let message = refusal(
-        1,
-        &["train", "--train", &treebank, "--encoder", &small_one, "-o", &two, "--scorer", "neural"],
-        "",
-    );
-    assert!(message.contains("8 bits"), "{message}");
+    // An encoder of 8 bits will do, too; a model without one will not.
+    of_two(&small_one, &untuned);
+    let linear = train(&folder, "linear.model", &["--recipe", "dependencies", "--epochs", "1"]);
+    for (encoder, expected) in
+        [(&linear[..], "no parser of this model has a pre-trained encoder"), ("nobody", "no such file")]
+    {
+        let message = refusal(
+            1,
+            &["train", "--train", &treebank, "--encoder", encoder, "-o", &two, "--scorer", "neural"],
+            "",
+        );
+        assert!(message.contains(expected), "{message}");
+    }
 }

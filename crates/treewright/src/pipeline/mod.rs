@@ -202,7 +202,7 @@ impl Pipeline {
     /// The pre-trained encoder that the first of its parsers with one keeps, perhaps fine-tuned, for other parsers to look at.
     ///
     /// # Errors
-    /// When there is none, its weights have 8 bits, or a part is damaged.
+    /// When there is none, or a part is damaged.
     pub fn encoder(&self) -> Result<EncoderFiles> {
         for part in self.parts.iter().filter(|part| matches!(part.kind, PartKind::Parser(_))) {
             if let Loaded::Parser(parser) = part.loaded().map_err(|error| error.in_file(&self.name))?
@@ -211,7 +211,7 @@ impl Pipeline {
                 return Ok(encoder);
             }
         }
-        let message = "no parser of this model has a pre-trained encoder (or it has 8 bits: take the model before `quantize`)";
+        let message = "no parser of this model has a pre-trained encoder";
         Err(Error::new(Code::BadModel, message).in_file(&self.name))
     }
 

@@ -361,7 +361,7 @@ pub trait ScorerModel: Send + Sync + std::fmt::Debug {
         None
     }
 
-    /// The files of the encoder that it keeps, if it has one; nothing if its weights have 8 bits.
+    /// The files of the encoder that it keeps, if it has one.
     fn encoder(&self) -> Option<EncoderFiles> {
         None
     }

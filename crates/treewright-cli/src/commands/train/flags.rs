@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use treewright::config::{DecoderKind, EncoderFiles, TrainConfig, Update};
-use treewright::pipeline::Pipeline;
 use treewright::registry::OracleKind;
 use treewright::registry::SystemTag;
 use treewright::train::{Choice, Recipe, TextPart};
@@ -16,6 +15,7 @@ use treewright::{Code, Error, Result};
 
 use crate::io::{Inputs, ReadArgs, read_text, refuse_unless_model, usage, with_suffix};
 use crate::jobs::{self, Jobs, at_least_one};
+use crate::models;
 use crate::values;
 
 /// Train a parser on a treebank: by itself the best settings for the data, and all parts that the data allows
@@ -119,8 +119,8 @@ pub struct TrainArgs {
     pub vectors: Option<PathBuf>,
 
     /// A folder with a pre-trained encoder of the BERT family (config.json, vocab.txt or tokenizer.json, model.safetensors),
-    /// which a neural parser looks at and its model keeps; scripts/get-encoder fetches one. Or a model with such an encoder,
-    /// perhaps fine-tuned
+    /// which a neural parser looks at and its model keeps; scripts/get-encoder fetches one. Or a model with such an encoder, by
+    /// path or by name: english-accurate has one
     #[arg(long, value_name = "DIR")]
     pub encoder: Option<PathBuf>,
 
@@ -505,8 +505,8 @@ impl TrainArgs {
     /// The files of the pre-trained encoder, if there is one.
     pub fn read_encoder(&self) -> Result<Arc<EncoderFiles>> {
         let Some(folder) = &self.encoder else { return Ok(Arc::default()) };
-        if folder.is_file() {
-            return Pipeline::open(folder)?.encoder().map(Arc::new);
+        if !folder.is_dir() {
+            return models::open(Some(folder))?.encoder().map(Arc::new);
         }
         let in_file =
             |error: std::io::Error, path: &Path| Error::from(error).in_file(&path.to_string_lossy());

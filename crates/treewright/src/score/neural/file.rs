@@ -55,7 +55,7 @@ pub(super) fn n_scales(Named { array, is_table, .. }: &Named) -> usize {
 }
 
 /// Which scale belongs to a number of an array.
-fn scale_of(Named { array, is_table, .. }: &Named, number: usize) -> usize {
+pub(super) fn scale_of(Named { array, is_table, .. }: &Named, number: usize) -> usize {
     if *is_table { number / array.n_columns } else { number % array.n_columns }
 }
 

@@ -209,7 +209,7 @@ impl EncoderInput {
     pub(in crate::score::neural) fn load(header: EncoderHeader, arrays: &[&[u8]]) -> Result<Self, String> {
         let (own, tokenizer) = (header.arrays(), header.tokenizer.clone());
         let all = match header.bits() {
-            Bits::Sixteen => stored::read(&own, arrays)?,
+            Bits::Sixteen => stored::read(&own, arrays, Bits::Sixteen)?,
             Bits::Eight => {
                 stored::check_small(&own, arrays)?;
                 Vec::new()
@@ -325,12 +325,9 @@ impl EncoderInput {
         }
     }
 
-    /// Its files, for other parsers, from the bytes of its arrays; nothing if they have 8 bits.
+    /// Its files, for other parsers, from the bytes of its arrays.
     pub(in crate::score::neural) fn files(&self, arrays: &[&[u8]]) -> Option<EncoderFiles> {
-        let all = match self.header.bits() {
-            Bits::Sixteen => stored::read(&self.header.arrays(), arrays).ok()?,
-            Bits::Eight => return None,
-        };
+        let all = stored::read(&self.header.arrays(), arrays, self.header.bits()).ok()?;
         Some(load::write(&Layout::new(self.header.sizes), &self.header.tokenizer, &all))
     }
 
@@ -340,7 +337,7 @@ impl EncoderInput {
     /// When the arrays are damaged.
     pub(in crate::score::neural) fn quantised(&self, arrays: &[&[u8]]) -> Result<(Self, Vec<Extra>), String> {
         let (own, EncoderHeader { sizes, tokenizer, .. }) = (self.header.arrays(), &self.header);
-        let mut all = stored::read(&own, arrays)?;
+        let mut all = stored::read(&own, arrays, self.header.bits())?;
         // What is 0 takes no room in a gzipped model.
         let of_pieces = Layout::new(*sizes).pieces.of_mut(&mut all).chunks_exact_mut(sizes.width);
         let unused = of_pieces.zip(tokenizer.are_unused()).filter(|(_, is_unused)| *is_unused);

@@ -4,7 +4,7 @@
 //! products of AVX2 (`small.rs`) cannot overflow.
 
 use super::kernel::{narrow, widen};
-use crate::score::neural::file::{Extra, n_scales, quantised};
+use crate::score::neural::file::{Extra, n_scales, quantised, scale_of};
 use crate::score::neural::layers::{Arrays, Named};
 use crate::score::neural::small::MAX_WEIGHT;
 
@@ -64,20 +64,33 @@ pub(super) fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
     bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes))
 }
 
-/// All numbers of an encoder, from the bytes of its arrays in 16 bits, in the order of [`outline`].
+/// All numbers of an encoder, from the bytes of its arrays, in the order of [`outline`].
 ///
 /// # Errors
 /// When a number is not finite.
-pub(super) fn read(layout: &Arrays, arrays: &[&[u8]]) -> Result<Vec<f32>, String> {
+pub(super) fn read(layout: &Arrays, arrays: &[&[u8]], bits: Bits) -> Result<Vec<f32>, String> {
     let mut all = vec![0.0; layout.n_numbers];
-    for (named, bytes) in layout.named.iter().zip(arrays) {
+    let mut arrays = arrays.iter();
+    let mut next = || *arrays.next().expect("as many arrays as the outline has");
+    for named in &layout.named {
         let numbers = named.array.of_mut(&mut all);
-        if named.array.n_rows == 1 {
-            numbers.iter_mut().zip(floats(bytes)).for_each(|(to, from)| *to = from);
-        } else {
-            let halves: Vec<u16> =
-                bytes.as_chunks().0.iter().map(|bytes| u16::from_le_bytes(*bytes)).collect();
-            widen(&halves, numbers);
+        let bytes = next();
+        match bits {
+            _ if named.array.n_rows == 1 => {
+                numbers.iter_mut().zip(floats(bytes)).for_each(|(to, from)| *to = from);
+            }
+            Bits::Sixteen => {
+                let halves: Vec<u16> =
+                    bytes.as_chunks().0.iter().map(|bytes| u16::from_le_bytes(*bytes)).collect();
+                widen(&halves, numbers);
+            }
+            Bits::Eight => {
+                let scales: Vec<f32> = floats(next()).collect();
+                let small = bytemuck::cast_slice::<u8, i8>(bytes).iter();
+                for (i, (to, from)) in numbers.iter_mut().zip(small).enumerate() {
+                    *to = f32::from(*from) * scales[scale_of(named, i)];
+                }
+            }
         }
     }
     if all.iter().all(|number| number.is_finite()) { Ok(all) } else { Err(not_finite()) }
