@@ -27,6 +27,8 @@ units = 10
 hidden = 12
 batch-words = 100
 learning-rate = 0.01
+encoder-rate = 0.01
+fine-tune-from = 0
 ";
 
 fn path(folder: &Path, name: &str) -> String {
