@@ -149,15 +149,8 @@ impl NeuralConfig {
     pub fn encoder_outputs(&self) -> Vec<usize> {
         match &self.encoder_outputs[..] {
             [] => {
-                let step = (self.encoder_layers / 4).max(1);
-                (1..=self.encoder_layers)
-                    .rev()
-                    .step_by(step)
-                    .take(3)
-                    .collect::<Vec<_>>()
-                    .into_iter()
-                    .rev()
-                    .collect()
+                let (n, step) = (self.encoder_layers, (self.encoder_layers / 4).max(1));
+                (0..3).rev().map(|back| n.saturating_sub(back * step)).filter(|layer| *layer > 0).collect()
             }
             outputs => outputs.to_vec(),
         }

@@ -1,5 +1,7 @@
 //! How the network learns from the sentences of a shard.
 
+use std::sync::Arc;
+
 use super::any_network::ParsingNetwork;
 use super::batch_learner::{Advance, BatchSettings, LearningNetwork, Part};
 use super::encoder::InputMemory;
@@ -58,8 +60,15 @@ impl LearningNetwork for Network {
         self.n_embedded
     }
 
+    /// An encoder that was learnt becomes an input that does not change any more.
     fn finished(&self, all: &[f32]) -> Option<(Self, usize, Vec<Extra>)> {
-        self.with_finished_encoder(all)
+        let start = self.tuned?;
+        let (encoder, arrays) = self.encoder.as_ref()?.with_tuned(&all[start..])?;
+        let Network { config, reader, tag_sets, places, output, .. } = self.clone();
+        let header = Some(&encoder.header);
+        let mut network = Network::new(&config, reader, header, tag_sets, places, output.kind_ends);
+        network.encoder = Some(Arc::new(encoder));
+        Some((network, start, arrays))
     }
 
     fn prepare(&self, sentences: &[&Sentence], jobs: usize, advance: Advance<'_>) -> Result<()> {

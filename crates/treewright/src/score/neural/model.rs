@@ -91,17 +91,23 @@ impl ParsingNetwork for Network {
 
     fn encoder(&self, words: &[u32]) -> Option<EncoderFiles> {
         let encoder = self.encoder.as_ref()?;
-        let (.., arrays) = file::read(words, &self.arrays, &encoder.header.outline()).ok()?;
-        encoder.files(&arrays)
+        encoder.files(&self.encoder_arrays(encoder, words)?)
     }
 
     /// The arrays of its encoder go into 8 bits, too.
     fn quantised(mut self: Arc<Self>, words: &[u32]) -> Option<(Arc<Self>, Vec<Extra>)> {
         let Some(encoder) = &self.encoder else { return Some((self, Vec::new())) };
-        let (.., arrays) = file::read(words, &self.arrays, &encoder.header.outline()).ok()?;
-        let (encoder, arrays) = encoder.quantised(&arrays).ok()?;
+        let (encoder, arrays) = encoder.quantised(&self.encoder_arrays(encoder, words)?).ok()?;
         Arc::make_mut(&mut self).encoder = Some(Arc::new(encoder));
         Some((self, arrays))
+    }
+}
+
+impl Network {
+    /// The bytes of the arrays of its encoder in its file.
+    fn encoder_arrays<'a>(&self, encoder: &EncoderInput, words: &'a [u32]) -> Option<Vec<&'a [u8]>> {
+        let (.., arrays) = file::read(words, &self.arrays, &encoder.header.outline()).ok()?;
+        Some(arrays)
     }
 }
 

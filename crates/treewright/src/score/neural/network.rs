@@ -9,7 +9,6 @@ use std::sync::Arc;
 use super::any_network::{self, AnyNetwork};
 use super::characters::{CharacterMemory, Characters};
 use super::encoder::{self, EncoderHeader, EncoderInput, InputMemory, PackedEncoder, fill};
-use super::file::Extra;
 use super::kernel::{Left, Sum, add, softmax};
 use super::layers::{
     Array, Arrays, Dropout, Linear, PackedLinear, Scratch, leaky_relu, leaky_relu_back, uniform,
@@ -52,7 +51,7 @@ pub(super) struct Network {
     /// For each place, what stands for nothing and for the root.
     absent: Array,
     labels: Array,
-    output: Output,
+    pub(super) output: Output,
     taggers: Vec<Linear>,
 }
 
@@ -68,8 +67,6 @@ pub(super) struct PackedNetwork {
     first: PackedLinear,
     output: PackedLinear,
     taggers: Vec<PackedLinear>,
-    /// Are there weights for the way back?
-    learns: bool,
 }
 
 pub(super) type Weights<'a> = any_network::Weights<'a, Network>;
@@ -202,18 +199,6 @@ impl Network {
         }
     }
 
-    /// With an encoder whose weights are learnt: the network with these numbers as it parses, where the encoder is an input that
-    /// does not change; where its own numbers end, and the encoder's arrays for a model file.
-    pub(super) fn with_finished_encoder(&self, all: &[f32]) -> Option<(Network, usize, Vec<Extra>)> {
-        let start = self.tuned?;
-        let (encoder, arrays) = self.encoder.as_ref()?.with_tuned(&all[start..])?;
-        let Network { config, reader, tag_sets, places, output, .. } = self.clone();
-        let mut network =
-            Network::new(&config, reader, Some(&encoder.header), tag_sets, places, output.kind_ends);
-        network.encoder = Some(Arc::new(encoder));
-        Some((network, start, arrays))
-    }
-
     pub(super) fn n_actions(&self) -> usize {
         self.output.n_actions()
     }
@@ -282,7 +267,6 @@ impl AnyNetwork for Network {
         if let (Some(start), Some(encoder)) = (self.tuned, &self.encoder) {
             encoder.pack(&all[start..], learns, &mut out.encoder);
         }
-        out.learns = learns;
         out.taggers.resize_with(self.taggers.len(), PackedLinear::default);
         self.taggers.iter().zip(&mut out.taggers).for_each(|(layer, out)| out.set(*layer, all, learns));
     }
@@ -439,13 +423,10 @@ impl Weights<'_> {
         }
         d_joined.truncate(n_rows * of_words);
         leaky_relu_back(&encoding.encoded, d_encoded);
-        if let (Some(start), false) = (self.network.tuned, encoding.is_tuning) {
-            gradients[start..].fill(0.0);
-        }
-        let (Some(start), Some(packed), true) =
-            (self.network.tuned, &self.packed.encoder, encoding.is_tuning)
-        else {
+        let learnt = self.network.tuned.zip(self.packed.encoder.as_ref());
+        let Some((start, packed)) = learnt.filter(|_| encoding.is_tuning) else {
             layer.back(&self.packed.encoded, &encoding.encoder_x, d_encoded, gradients, None, scratch);
+            self.network.tuned.iter().for_each(|&start| gradients[start..].fill(0.0));
             return;
         };
         let width = layer.weights.n_rows;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::any_network::AnyNetwork;
-use super::batch_learner::NetworkLearner;
+use super::batch_learner::{LearningNetwork, NetworkLearner};
 use super::characters::Alphabet;
 use super::encoder::tests::tiny_files;
 use super::encoder::{Encoder, EncoderInput};
@@ -393,7 +393,7 @@ fn models_keep_their_encoder() {
 
 /// The model of a network with an encoder, as training gives it.
 fn finished(network: Network, all: &[f32]) -> NeuralModel {
-    let (network, n, arrays) = match network.with_finished_encoder(all) {
+    let (network, n, arrays) = match network.finished(all) {
         Some(finished) => finished,
         None => (network, all.len(), encoder(false).1),
     };

@@ -1,8 +1,6 @@
 //! Distances between pieces, for encoders that look at them: short ones are kinds of their own, longer ones share a kind with
 //! similar ones (Raffel et al. 2020; Song et al. 2020).
 
-/// From here on all distances are the same.
-const FARTHEST: f32 = 128.0;
 /// Kinds of distances in all encoders that are known.
 pub(super) const N_KINDS: usize = 32;
 
@@ -11,18 +9,18 @@ pub(super) fn is_known(n_kinds: usize) -> bool {
     n_kinds == 0 || n_kinds == N_KINDS
 }
 
-/// The kind of the distance from one piece to another that comes so many pieces later.
+/// The kind of the distance from one piece to another that comes so many pieces later. From 8 on there are two kinds for each
+/// doubling, and from 91 on all distances are the same.
 fn kind(later: isize) -> usize {
-    let half = N_KINDS / 2;
-    let short = half / 2;
+    const SHORT: usize = N_KINDS / 4;
     let distance = later.unsigned_abs();
-    let size = if distance < short {
+    let size = if distance < SHORT {
         distance
     } else {
-        let share = (distance as f32 / short as f32).ln() / (FARTHEST / short as f32).ln();
-        (short + (share * short as f32) as usize).min(half - 1)
+        let doublings = (distance * distance / (SHORT * SHORT)).ilog2() as usize;
+        (SHORT + doublings).min(N_KINDS / 2 - 1)
     };
-    size + if later > 0 { half } else { 0 }
+    size + if later > 0 { N_KINDS / 2 } else { 0 }
 }
 
 /// For a head what the distances of a window of `n` pieces add, from the last piece looking at the first to the first looking
@@ -53,8 +51,21 @@ mod tests {
 
     #[test]
     fn long_distances_share_a_kind() {
-        let known =
-            [(0, 0), (-1, 1), (-7, 7), (-8, 8), (-11, 8), (-12, 9), (-127, 15), (-128, 15), (-500, 15)];
+        let known = [
+            (0, 0),
+            (-1, 1),
+            (-7, 7),
+            (-8, 8),
+            (-11, 8),
+            (-12, 9),
+            (-15, 9),
+            (-16, 10),
+            (-90, 14),
+            (-91, 15),
+            (-127, 15),
+            (-128, 15),
+            (-500, 15),
+        ];
         for (later, expected) in known {
             assert_eq!(kind(later), expected, "{later}");
             if later != 0 {

@@ -1,6 +1,7 @@
 //! Reads an encoder from the files in which encoders of the BERT family are passed around: `config.json`, `vocab.txt` or
 //! `tokenizer.json`, and `model.safetensors`. BERT and MPNet are known. Writes such files, too.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -88,8 +89,31 @@ const UP: &str = "intermediate.dense";
 const DOWN: &str = "output.dense";
 const NORM_2: &str = "output.LayerNorm";
 
-fn in_layer(i: usize, part: &str) -> String {
-    format!("encoder.layer.{i}.{part}")
+/// All layer norms, by their names in files.
+fn norms<'a>(kind: &'a Kind, layout: &'a Layout) -> impl Iterator<Item = (String, Norm)> + 'a {
+    let of_layers = layout.layers.iter().enumerate().flat_map(|(i, layer)| {
+        let name = |part: &str| format!("encoder.layer.{i}.{part}");
+        [(name(kind.norm_1), layer.norm_1), (name(NORM_2), layer.norm_2)]
+    });
+    std::iter::once((NORM.to_owned(), layout.norm)).chain(of_layers)
+}
+
+/// All linear layers, by their names in files: each has some columns of one of ours.
+fn linears<'a>(
+    kind: &'a Kind,
+    layout: &'a Layout,
+) -> impl Iterator<Item = (String, Linear, Range<usize>)> + 'a {
+    let width = layout.sizes.width;
+    layout.layers.iter().enumerate().flat_map(move |(i, &Layer { attention, mixed, up, down, .. })| {
+        let name = move |part: &str| format!("encoder.layer.{i}.{part}");
+        let of_attention = kind.attention.into_iter().enumerate();
+        let of_attention =
+            of_attention.map(move |(at, part)| (name(part), attention, at * width..(at + 1) * width));
+        let others = [(kind.mixed, mixed), (UP, up), (DOWN, down)];
+        let others =
+            others.into_iter().map(move |(part, layer)| (name(part), layer, 0..layer.weights.n_columns));
+        of_attention.chain(others)
+    })
 }
 
 impl Encoder {
@@ -238,38 +262,31 @@ impl<'a> Weights<'a> {
         if let (Some(name), Some(array)) = (kind.distances, layout.distances) {
             array.of_mut(all).copy_from_slice(&self.numbers(name, &[n_distances, n_heads])?);
         }
-        self.copy_norm(NORM, layout.norm, all)?;
-        for (i, Layer { attention, mixed, norm_1, up, down, norm_2 }) in layout.layers.iter().enumerate() {
-            let name = |part: &str| in_layer(i, part);
-            for (part, own) in kind.attention.into_iter().enumerate() {
-                self.copy_linear(&name(own), *attention, part * width, width, all)?;
-            }
-            self.copy_linear(&name(kind.mixed), *mixed, 0, width, all)?;
-            self.copy_norm(&name(kind.norm_1), *norm_1, all)?;
-            self.copy_linear(&name(UP), *up, 0, up.weights.n_columns, all)?;
-            self.copy_linear(&name(DOWN), *down, 0, width, all)?;
-            self.copy_norm(&name(NORM_2), *norm_2, all)?;
+        for (name, norm) in norms(kind, layout) {
+            self.copy_norm(&name, norm, all)?;
+        }
+        for (name, to, columns) in linears(kind, layout) {
+            self.copy_linear(&name, to, columns, all)?;
         }
         Ok(())
     }
 
-    /// Copies a linear layer to `n_out` columns from `column` on. In the file its weights lie column by column.
+    /// Copies a linear layer to these columns. In the file its weights lie column by column.
     fn copy_linear(
         &self,
         name: &str,
         to: Linear,
-        column: usize,
-        n_out: usize,
+        columns: Range<usize>,
         all: &mut [f32],
     ) -> Result<(), String> {
         let Array { n_rows: n_in, n_columns, .. } = to.weights;
-        let weights = self.numbers(&format!("{name}.weight"), &[n_out, n_in])?;
+        let weights = self.numbers(&format!("{name}.weight"), &[columns.len(), n_in])?;
         let out = to.weights.of_mut(all);
-        for (j, weights) in weights.chunks_exact(n_in).enumerate() {
-            weights.iter().enumerate().for_each(|(i, weight)| out[i * n_columns + column + j] = *weight);
+        for (j, weights) in columns.clone().zip(weights.chunks_exact(n_in)) {
+            weights.iter().enumerate().for_each(|(i, weight)| out[i * n_columns + j] = *weight);
         }
-        let bias = self.numbers(&format!("{name}.bias"), &[n_out])?;
-        to.bias.of_mut(all)[column..column + n_out].copy_from_slice(&bias);
+        let bias = self.numbers(&format!("{name}.bias"), &[columns.len()])?;
+        to.bias.of_mut(all)[columns].copy_from_slice(&bias);
         Ok(())
     }
 
@@ -302,25 +319,16 @@ pub(super) fn write(layout: &Layout, tokenizer: &Tokenizer, all: &[f32]) -> Enco
     if let (Some(name), Some(array)) = (kind.distances, layout.distances) {
         push(name.to_owned(), &[n_distances, n_heads], array.of(all).to_vec());
     }
-    let norms = layout.layers.iter().enumerate().flat_map(|(i, layer)| {
-        [(in_layer(i, kind.norm_1), layer.norm_1), (in_layer(i, NORM_2), layer.norm_2)]
-    });
-    for (name, norm) in std::iter::once((NORM.to_owned(), layout.norm)).chain(norms) {
+    for (name, norm) in norms(kind, layout) {
         push(format!("{name}.weight"), &[width], norm.scale.of(all).to_vec());
         push(format!("{name}.bias"), &[width], norm.shift.of(all).to_vec());
     }
-    for (i, Layer { attention, mixed, up, down, .. }) in layout.layers.iter().enumerate() {
-        let parts = kind.attention.iter().enumerate().map(|(part, name)| (*name, *attention, part * width));
-        for (name, from, column) in parts.chain([(kind.mixed, *mixed, 0), (UP, *up, 0), (DOWN, *down, 0)]) {
-            let Array { n_rows: n_in, n_columns, .. } = from.weights;
-            let n_out = if name == UP { inner } else { width };
-            let weights = from.weights.of(all);
-            let columns =
-                (column..column + n_out).flat_map(|j| (0..n_in).map(move |i| weights[i * n_columns + j]));
-            push(format!("{}.weight", in_layer(i, name)), &[n_out, n_in], columns.collect());
-            let bias = &from.bias.of(all)[column..column + n_out];
-            push(format!("{}.bias", in_layer(i, name)), &[n_out], bias.to_vec());
-        }
+    for (name, from, columns) in linears(kind, layout) {
+        let Array { n_rows: n_in, n_columns, .. } = from.weights;
+        let (n_out, weights) = (columns.len(), from.weights.of(all));
+        let by_column = columns.clone().flat_map(|j| (0..n_in).map(move |i| weights[i * n_columns + j]));
+        push(format!("{name}.weight"), &[n_out, n_in], by_column.collect());
+        push(format!("{name}.bias"), &[n_out], from.bias.of(all)[columns].to_vec());
     }
     let config = serde_json::json!({
         "model_type": model_type,
