@@ -235,8 +235,13 @@ impl ActionSet {
     /// Empties the set and makes room for `n_actions`.
     #[inline]
     pub fn reset(&mut self, n_actions: usize) {
-        self.words.clear();
-        self.words.resize(n_actions.div_ceil(64), 0);
+        let n_words = n_actions.div_ceil(64);
+        if self.words.len() != n_words {
+            self.words.resize(n_words, 0);
+        }
+        for word in &mut self.words {
+            *word = 0;
+        }
     }
 
     /// Adds one action.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::template::{Column, N_COLUMNS};
 use crate::sentence::{Sentence, Str, Token};
+use crate::weights::kernel::zip;
 use crate::word_classes::WordClasses;
 
 /// No token there.
@@ -53,6 +54,7 @@ impl Table {
         kept.into_iter().map(|(_, value)| Str::from(value)).collect::<Vec<_>>().into()
     }
 
+    #[inline]
     fn get(&self, value: &str) -> Option<u32> {
         self.ids.get(value).copied()
     }
@@ -187,8 +189,10 @@ impl Vocabulary {
                 Column::Suffix => known(&self.suffixes, &suffix(&token.form)),
                 Column::Class => self.class(&token.form),
             };
-            let values = sentence.tokens.iter().map(value).chain([END]);
-            out.rows.iter_mut().zip(values).for_each(|(row, value)| row[column as usize] = value);
+            for (row, token) in zip(&mut out.rows, &sentence.tokens) {
+                row[column as usize] = value(token);
+            }
+            out.rows[sentence.len()][column as usize] = END;
         }
         out.shapes.clear();
         if out.wants_shapes {

@@ -6,8 +6,8 @@ use super::dependence::Dependence;
 use super::encode::{Encoded, NONE};
 use super::template::{Atom, Attribute, Column, Edge, N_COLUMNS, NodePath, Spot, TemplateSet};
 use crate::forest::{Forest, Kind, Node, Place, View};
-use crate::ids::{LabelId, NodeId, TokenIdx};
-use crate::weights::kernel::BranchlessLists;
+use crate::ids::{LabelId, NodeId};
+use crate::weights::kernel::{BranchlessList, zip};
 
 /// No place of a compiled set has more nodes, so that a node's slot needs no check.
 pub(super) const MAX_NODES: usize = 32;
@@ -288,7 +288,9 @@ impl Extractor {
     #[inline(always)]
     pub fn look(&mut self, forest: &Forest, view: &View, encoded: &Encoded, mut is_new: impl FnMut(usize)) {
         let values = &mut self.values.0;
-        for (number, (of_place, last)) in self.places.iter().zip(&mut self.slots).enumerate() {
+        let slots = &mut self.slots[..self.places.len()];
+        for (number, of_place) in self.places.iter().enumerate() {
+            let last = &mut slots[number];
             let node = forest.peek(view, of_place.place);
             let id = node.map_or(1, |node| node.index() as u32 + 2);
             let slot = number * REMEMBERED + id as usize % REMEMBERED;
@@ -304,13 +306,13 @@ impl Extractor {
             let remembered = &mut self.remembered[start..start + n_blocks];
             let values = &mut values[first..first + n_blocks * BLOCK];
             if *known == id {
-                for (values, remembered) in values.as_chunks_mut().0.iter_mut().zip(remembered) {
+                for (values, remembered) in zip(values.as_chunks_mut().0, remembered) {
                     *values = *remembered;
                 }
                 continue;
             }
             of_place.look(forest, node, encoded, values);
-            for (remembered, values) in remembered.iter_mut().zip(values.as_chunks().0) {
+            for (remembered, values) in zip(remembered, values.as_chunks().0) {
                 *remembered = *values;
             }
             *known = id;
@@ -335,7 +337,7 @@ impl Extractor {
     pub(crate) fn keys<T: Copy>(
         &self,
         group: usize,
-        out: &mut BranchlessLists<T, 1>,
+        out: &mut BranchlessList<T>,
         make: impl FnMut(u64) -> T,
     ) {
         self.groups[group].keys(&self.values, out, make);
@@ -351,12 +353,12 @@ impl Extractor {
         }
         look_at_others(&self.others, self.first_other, forest, view, &mut values.0);
         out.resize(self.groups.iter().map(|group| group.seeds.len()).sum(), 0);
-        let mut keys = BranchlessLists::new(out, [0]);
+        let mut keys = BranchlessList::new(out);
         for group in &self.groups {
             group.keys(&values, &mut keys, |key| key);
         }
-        let [end] = keys.ends();
-        out.truncate(end);
+        let n_keys = keys.len();
+        out.truncate(n_keys);
     }
 }
 
@@ -370,9 +372,9 @@ fn look_at_others(
 ) {
     for (i, other) in others.iter().enumerate() {
         let value = match *other {
-            Other::Distance(from, to) => match [from, to].map(|at| values[usize::from(at)]) {
-                [NONE, _] | [_, NONE] => NONE,
-                [from, to] => distance_class(from, to),
+            Other::Distance(from, to) => match (values[usize::from(from)], values[usize::from(to)]) {
+                (NONE, _) | (_, NONE) => NONE,
+                (from, to) => distance_class(from, to),
             },
             Other::Past(i) => past(forest, view, i),
             Other::Gaps => view.n_deque.min(8) + 1,
@@ -426,9 +428,9 @@ impl PlaceAtoms {
             let below = nodes[usize::from(parent) % MAX_NODES].and_then(|node| child(node, edge));
             nodes[(1 + i) % MAX_NODES] = below.map(|node| forest.node(node));
         }
-        let mut rest = self.atoms.iter().zip(values);
+        let mut rest = zip(&self.atoms, values);
         // Most atoms are tokens, and to ask of each what it is would take longer than to look.
-        for (node, &n_tokens) in nodes.iter().zip(&self.n_tokens) {
+        for (node, &n_tokens) in zip(&nodes, &self.n_tokens) {
             let spots = node.map_or([usize::MAX; N_SPOTS], spots);
             for (&(_, what), out) in rest.by_ref().take(usize::from(n_tokens)) {
                 if let OfNode::Attribute(Attribute::Token(column, spot)) = what {
@@ -452,18 +454,13 @@ const N_SPOTS: usize = Spot::AfterRight as usize + 1;
 /// The places of a node's tokens, by their spots.
 #[inline(always)]
 fn spots(node: &Node) -> [usize; N_SPOTS] {
-    let [head, left, right] = [node.head, node.left, node.right].map(TokenIdx::index);
+    let (head, left, right) = (node.head.index(), node.left.index(), node.right.index());
     [head, left, right.saturating_sub(1), left.wrapping_sub(1), right]
 }
 
 impl TemplateGroup {
     #[inline(always)]
-    fn keys<T: Copy>(
-        &self,
-        values: &Values,
-        out: &mut BranchlessLists<T, 1>,
-        mut make: impl FnMut(u64) -> T,
-    ) {
+    fn keys<T: Copy>(&self, values: &Values, out: &mut BranchlessList<T>, mut make: impl FnMut(u64) -> T) {
         let mut rest = Templates { seeds: &self.seeds, parts: &self.parts };
         let [one, two, three, four, five, six] = self.n_of_size;
         rest.keys::<1, T>(one, values, out, &mut make);
@@ -490,7 +487,7 @@ impl Templates<'_> {
         &mut self,
         n: u16,
         values: &Values,
-        out: &mut BranchlessLists<T, 1>,
+        out: &mut BranchlessList<T>,
         make: &mut impl FnMut(u64) -> T,
     ) {
         let n = usize::from(n);
@@ -500,13 +497,15 @@ impl Templates<'_> {
         let (seeds, parts);
         (seeds, self.seeds) = self.seeds.split_at(n);
         (parts, self.parts) = self.parts.split_at(n * SIZE);
-        for (parts, &seed) in parts.as_chunks::<SIZE>().0.iter().zip(seeds) {
+        let parts = &parts.as_chunks::<SIZE>().0[..n];
+        for number in 0..n {
+            let (seed, parts) = (seeds[number], &parts[number]);
             let mut sum = seed;
-            for (&part, &factor) in parts.iter().zip(&FACTORS) {
+            for (&part, &factor) in zip(parts, &FACTORS) {
                 let value = u64::from(values.0[usize::from(part)]);
                 sum = sum.wrapping_add(value.wrapping_mul(factor));
             }
-            out.push([(make(key(seed, sum)), u32::from(sum != seed))]);
+            out.push(make(key(seed, sum)), u32::from(sum != seed));
         }
     }
 }

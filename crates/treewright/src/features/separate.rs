@@ -8,6 +8,7 @@ use super::extract::{FACTORS, key, label_value, span_value};
 use super::template::{Atom, Attribute, Column, Spot, TemplateSet};
 use crate::forest::{Kind, Place};
 use crate::ids::LabelId;
+use crate::weights::kernel::zip;
 
 /// The templates of a set, by the place they look at.
 #[derive(Clone, Debug)]
@@ -169,7 +170,7 @@ impl PlaceKeys {
     /// words are rarely seen together again.
     #[inline(always)]
     pub fn contexts(&self) -> impl Iterator<Item = (Context, bool)> {
-        self.templates.iter().zip(&self.sums).map(|(template, &sum)| {
+        zip(&self.templates, &self.sums).map(|(template, &sum)| {
             let &Template { seed, label_factor, .. } = template;
             (Context { seed, sum, label_factor }, template.is_common)
         })

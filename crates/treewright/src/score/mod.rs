@@ -449,18 +449,32 @@ const BLOCK: usize = 8;
 
 impl Rows {
     /// Makes `n_rows` rows of zeros.
-    #[inline]
     pub fn reset(&mut self, n_rows: usize, n_actions: usize) {
+        self.values.clear();
+        self.make(n_rows, n_actions);
+    }
+
+    /// Makes `n_rows` rows of anything, to be written over.
+    #[inline]
+    fn make(&mut self, n_rows: usize, n_actions: usize) {
         self.n_actions = n_actions;
         self.stride = n_actions.next_multiple_of(BLOCK);
-        self.values.clear();
-        self.values.resize(n_rows * self.stride, 0.0);
+        let n_values = n_rows * self.stride;
+        if self.values.len() != n_values {
+            self.values.resize(n_values, 0.0);
+        }
     }
 
     /// Makes a row of zeros for each view of these queries.
-    #[inline]
     pub fn reset_for(&mut self, queries: &[Views<'_>], n_actions: usize) {
-        self.reset(queries.iter().map(|query| query.views.len()).sum(), n_actions);
+        self.values.clear();
+        self.make_for(queries, n_actions);
+    }
+
+    /// Makes a row of anything for each view of these queries, to be written over.
+    #[inline]
+    pub(crate) fn make_for(&mut self, queries: &[Views<'_>], n_actions: usize) {
+        self.make(queries.iter().map(|query| query.views.len()).sum(), n_actions);
     }
 
     /// The number of rows.

@@ -338,9 +338,11 @@ impl kernel::Work for Add<'_> {
         let words = table.words();
         probes.clear();
         probes.extend(keys.iter().map(|&key| table.probe(words, table_key(kept(key, shift), shift))));
-        let starts = matches.start(probes.len());
-        table.find::<AVX2>(words, probes, matches);
-        Table::sum::<false, true>(words, matches, starts, matches.ends, scores);
+        let mut lists = matches.start(probes.len());
+        let starts = lists.ends();
+        table.find::<AVX2>(words, probes, &mut lists);
+        let ends = lists.ends();
+        Table::sum::<false, true>(words, matches, starts, ends, scores);
     }
 }
 

@@ -4,6 +4,25 @@
 
 use super::layout::LANES;
 
+/// Two lists side by side, as far as both go. As [`Iterator::zip`], but always inlined: that one has calls in it, which
+/// stay calls where the parts of a crate are not optimised together, and are compiled for every processor alone.
+#[inline(always)]
+pub(crate) fn zip<A: IntoIterator, B: IntoIterator>(first: A, second: B) -> Zip<A::IntoIter, B::IntoIter> {
+    Zip(first.into_iter(), second.into_iter())
+}
+
+/// What [`zip`] gives.
+pub(crate) struct Zip<A, B>(A, B);
+
+impl<A: Iterator, B: Iterator> Iterator for Zip<A, B> {
+    type Item = (A::Item, B::Item);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        Some((self.0.next()?, self.1.next()?))
+    }
+}
+
 /// How many lanes are summed up at once, in registers.
 const MAX_BLOCKS: usize = 8;
 
@@ -39,9 +58,10 @@ fn sum_blocks<const FRESH: bool, const BLOCKS: usize>(
     for &place in places {
         let start = place as usize + offset;
         let Some(row) = words.get(start..start + BLOCKS * LANES / 2) else { continue };
-        let row: &[i16] = bytemuck::cast_slice(row);
-        for (block, weights) in blocks.iter_mut().zip(row.as_chunks::<LANES>().0) {
-            for (sum, &weight) in block.iter_mut().zip(weights) {
+        let row = bytemuck::cast_slice(row).as_chunks::<LANES>().0.first_chunk::<BLOCKS>();
+        let Some(row) = row else { continue };
+        for (block, weights) in zip(&mut blocks, row) {
+            for (sum, &weight) in zip(block, weights) {
                 *sum = sum.saturating_add(weight);
             }
         }
@@ -62,6 +82,34 @@ pub(crate) fn prefetch(words: &[u32], place: usize) {
     let _ = (words, place);
 }
 
+/// A list that is filled without branches, as [`BranchlessLists`] are.
+pub(crate) struct BranchlessList<'a, T> {
+    values: &'a mut [T],
+    end: usize,
+}
+
+impl<'a, T> BranchlessList<'a, T> {
+    /// An empty list with room for as many values.
+    pub(crate) fn new(values: &'a mut [T]) -> Self {
+        BranchlessList { values, end: 0 }
+    }
+
+    /// The number of values.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.end
+    }
+
+    /// Adds a value if it counts (1, else 0). Without room nothing is added.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, value: T, counts: u32) {
+        if let Some(last) = self.values.get_mut(self.end) {
+            *last = value;
+            self.end += (counts & 1) as usize;
+        }
+    }
+}
+
 /// Lists that are filled without branches, which would be mispredicted: a value is written to every list, and overwritten
 /// by the next where it does not count. (No iterator with a closure: see [`Work`].)
 pub(crate) struct BranchlessLists<'a, T, const N: usize> {
@@ -72,11 +120,14 @@ pub(crate) struct BranchlessLists<'a, T, const N: usize> {
     room: usize,
 }
 
-impl<'a, T, const N: usize> BranchlessLists<'a, T, N> {
+impl<'a, T: Copy, const N: usize> BranchlessLists<'a, T, N> {
     /// Lists that go on from `ends`, all in the same memory.
     #[inline(always)]
     pub(crate) fn new(values: &'a mut [T], ends: [usize; N]) -> Self {
-        let room = ends.iter().map(|&end| values.len().saturating_sub(end)).min().unwrap_or(0);
+        let mut room = values.len();
+        for end in ends {
+            room = room.min(values.len().saturating_sub(end));
+        }
         BranchlessLists { values, ends, room }
     }
 
@@ -93,11 +144,13 @@ impl<'a, T, const N: usize> BranchlessLists<'a, T, N> {
             return;
         }
         self.room -= 1;
-        for (end, (value, counts)) in self.ends.iter_mut().zip(values) {
+        #[allow(clippy::needless_range_loop, reason = "an iterator over an array goes through memory")]
+        for list in 0..N {
+            let (value, counts) = values[list];
             // SAFETY: at first `end + room` was the number of values at most, and `end` rises by one at most whenever
             // `room` falls by one; `room` was not 0.
-            unsafe { *self.values.get_unchecked_mut(*end) = value };
-            *end += (counts & 1) as usize;
+            unsafe { *self.values.get_unchecked_mut(self.ends[list]) = value };
+            self.ends[list] += (counts & 1) as usize;
         }
     }
 }

@@ -196,10 +196,10 @@ impl Table {
         Probe { bucket: bucket as u32, fingerprint: key.fingerprint & self.fingerprint_mask }
     }
 
-    /// The place of a feature's weights, if it is there.
+    /// The place of a feature's weights, and 1 if it is there, else 0.
     #[inline(always)]
-    fn place<const AVX2: bool>(buckets: &[[u32; BUCKET_WORDS]], probe: Probe) -> (u32, bool) {
-        let Some(bucket) = buckets.get(probe.bucket as usize) else { return (0, false) };
+    fn place<const AVX2: bool>(buckets: &[[u32; BUCKET_WORDS]], probe: Probe) -> (u32, u32) {
+        let bucket = &buckets[probe.bucket as usize];
         let (fingerprints, places) = bucket.split_at(BUCKET);
         let fingerprints: &[u32; BUCKET] = fingerprints.first_chunk().expect("half a bucket");
         let same = kernel::matches::<AVX2>(fingerprints, probe.fingerprint);
@@ -207,46 +207,42 @@ impl Table {
         if (same == 0) & (fingerprints[BUCKET - 1] != 0) {
             return Self::place_beyond(buckets, probe);
         }
-        (places[same.trailing_zeros() as usize % BUCKET], same != 0)
+        (places[same.trailing_zeros() as usize % BUCKET], u32::from(same != 0))
     }
 
     /// The same where the first bucket is full, and the feature not in it. The number of looks is bounded, so that a
     /// damaged table without a free place cannot hang anyone.
     #[inline(never)]
-    fn place_beyond(buckets: &[[u32; BUCKET_WORDS]], probe: Probe) -> (u32, bool) {
+    fn place_beyond(buckets: &[[u32; BUCKET_WORDS]], probe: Probe) -> (u32, u32) {
         let (before, after) = buckets.split_at(probe.bucket as usize + 1);
         for bucket in after.iter().chain(before) {
             let (fingerprints, places) = bucket.split_at(BUCKET);
             if let Some(i) = fingerprints.iter().position(|&fingerprint| fingerprint == probe.fingerprint) {
-                return (places[i], true);
+                return (places[i], 1);
             }
             if fingerprints[BUCKET - 1] == 0 {
                 break;
             }
         }
-        (0, false)
+        (0, 0)
     }
 
-    /// Finds features, adds their places to what was found (there is room for them), and fetches their weights. `words`
-    /// are all words.
+    /// Finds features, adds their places to the lists of what was found (there is room for them), and fetches their
+    /// weights. `words` are all words.
     #[inline(always)]
-    pub(crate) fn find<const AVX2: bool>(&self, words: &[u32], probes: &[Probe], matches: &mut Matches) {
+    pub(crate) fn find<const AVX2: bool>(&self, words: &[u32], probes: &[Probe], lists: &mut Lists<'_>) {
         let buckets = &words.as_chunks::<BUCKET_WORDS>().0[..self.n_buckets];
-        let mut lists = BranchlessLists::new(&mut matches.places, matches.ends);
         for &probe in probes {
-            let (place, is_there) = Self::place::<AVX2>(buckets, probe);
             // Numbers, 0 or 1: fewer instructions than truth values take.
-            let [is_there, is_single, is_row] =
-                [is_there, place & SINGLE != 0, place as usize & MAX_PAIRS == 0].map(u32::from);
-            let single = is_there & is_single;
+            let (place, is_there) = Self::place::<AVX2>(buckets, probe);
+            let single = is_there & place >> SINGLE.trailing_zeros();
             let elsewhere = is_there ^ single;
-            let row = elsewhere & is_row;
+            let row = elsewhere & u32::from(place as usize & MAX_PAIRS == 0);
             let start = place >> COUNT_BITS;
             // The further lines of a row follow by themselves.
             kernel::prefetch(words, (start & elsewhere.wrapping_neg()) as usize);
             lists.push([(start, row), (place, elsewhere ^ row), (place, single)]);
         }
-        matches.ends = lists.ends();
     }
 
     /// Adds the weights of what was found from `from` up to `to` to `sums`, which may be `FRESH`: then they are written,
@@ -314,24 +310,24 @@ const SINGLES: usize = 2;
 /// A place in each of the lists of what was found.
 pub(crate) type Ends = [usize; 3];
 
+/// What was found so far.
+pub(crate) type Lists<'a> = BranchlessLists<'a, u32, 3>;
+
 /// Where the weights of some features stand, by their kinds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Matches {
     /// A list for each kind, one after the other.
     places: Vec<u32>,
-    /// Where each list ends by now.
-    pub(crate) ends: Ends,
 }
 
 impl Matches {
-    /// Begins anew, with room for this many features. Gives where the lists begin.
+    /// Begins anew: lists with room for this many features.
     #[inline(always)]
-    pub(crate) fn start(&mut self, most: usize) -> Ends {
+    pub(crate) fn start(&mut self, most: usize) -> Lists<'_> {
         if self.places.len() < 3 * most {
             self.places.resize(3 * most, 0);
         }
-        self.ends = [0, most, 2 * most];
-        self.ends
+        BranchlessLists::new(&mut self.places, [0, most, 2 * most])
     }
 }
 
@@ -442,10 +438,12 @@ mod tests {
                 let keys = wanted.iter().map(|(key, _)| *key).chain([unknown]);
                 let probes: Vec<Probe> = keys.map(|key| table.probe(words, key)).collect();
                 let mut matches = Matches::default();
-                let starts = matches.start(probes.len());
-                table.find::<false>(words, &probes, &mut matches);
+                let mut lists = matches.start(probes.len());
+                let starts = lists.ends();
+                table.find::<false>(words, &probes, &mut lists);
+                let ends = lists.ends();
                 let mut sums = vec![0i16; table.n_sums()];
-                Table::sum::<false, true>(words, &matches, starts, matches.ends, &mut sums);
+                Table::sum::<false, true>(words, &matches, starts, ends, &mut sums);
                 let mut expected = vec![0i16; table.n_sums()];
                 for (column, weight) in wanted.iter().flat_map(|(_, pairs)| pairs) {
                     expected[usize::from(*column)] += weight;

@@ -56,7 +56,7 @@ impl Table {
         let bucket = first_bucket(key, self.n_buckets) as u32;
         let probe = Probe { bucket, fingerprint: key.fingerprint & self.fingerprint_mask };
         let (place, is_there) = Self::place::<false>(buckets, probe);
-        is_there.then_some(place)
+        (is_there == 1).then_some(place)
     }
 
     /// Asks for the memory of the weights at a place.
@@ -82,8 +82,10 @@ impl Table {
             0 => {
                 let row = words.get(start..start + row_words(self.n_columns)).unwrap_or(&[]);
                 let row: &[i16] = bytemuck::cast_slice(row);
-                for (sum, &weight) in sums.iter_mut().zip(row) {
-                    *sum = sum.saturating_add(weight);
+                let n = sums.len().min(row.len());
+                let (sums, row) = (&mut sums[..n], &row[..n]);
+                for i in 0..n {
+                    sums[i] = sums[i].saturating_add(row[i]);
                 }
             }
             n => words.get(start..start + n).unwrap_or(&[]).iter().for_each(|&pair| add(pair)),

@@ -1,4 +1,5 @@
-//! Loops over rows of scores, one column per action: plain, so that the compiler makes vectors of them.
+//! Loops over rows of scores, one column per action: plain, over as many columns of each row, so that the compiler makes
+//! vectors of them. (Not with `zip`: see [`crate::weights::kernel::zip`].)
 
 use super::space::NEVER;
 
@@ -8,40 +9,54 @@ pub(super) const NO_ROW: u32 = u32::MAX;
 /// `out[i] = max(out[i], row[i] + add)`.
 #[inline(always)]
 pub(super) fn raise(out: &mut [i32], row: &[i16], add: i32) {
-    for (out, &value) in out.iter_mut().zip(row) {
-        *out = (*out).max(i32::from(value) + add);
+    let n = out.len().min(row.len());
+    let (out, row) = (&mut out[..n], &row[..n]);
+    for i in 0..n {
+        out[i] = out[i].max(i32::from(row[i]) + add);
     }
 }
 
 /// Raises two rows by the same one, with something added for each.
 #[inline(always)]
 pub(super) fn raise_both(one: &mut [i32], add_one: i32, other: &mut [i32], add_other: i32, row: &[i16]) {
-    for ((one, other), &value) in one.iter_mut().zip(other).zip(row) {
-        *one = (*one).max(i32::from(value) + add_one);
-        *other = (*other).max(i32::from(value) + add_other);
+    let n = one.len().min(other.len()).min(row.len());
+    let (one, other, row) = (&mut one[..n], &mut other[..n], &row[..n]);
+    for i in 0..n {
+        one[i] = one[i].max(i32::from(row[i]) + add_one);
+        other[i] = other[i].max(i32::from(row[i]) + add_other);
     }
 }
 
 /// `out[i] = max(out[i], one[i] + other[i])`.
 #[inline(always)]
 pub(super) fn raise_by_sum(out: &mut [i32], one: &[i32], other: &[i32]) {
-    for ((out, &one), &other) in out.iter_mut().zip(one).zip(other) {
-        *out = (*out).max(one + other);
+    let n = out.len().min(one.len()).min(other.len());
+    let (out, one, other) = (&mut out[..n], &one[..n], &other[..n]);
+    for i in 0..n {
+        out[i] = out[i].max(one[i] + other[i]);
     }
 }
 
 /// `out[i] += row[i]`.
 #[inline(always)]
 pub(super) fn add(out: &mut [i32], row: &[i16]) {
-    for (out, &value) in out.iter_mut().zip(row) {
-        *out += i32::from(value);
+    let n = out.len().min(row.len());
+    let (out, row) = (&mut out[..n], &row[..n]);
+    for i in 0..n {
+        out[i] += i32::from(row[i]);
     }
 }
 
 /// The largest sum of two numbers in the same column.
 #[inline(always)]
 pub(super) fn max_of_sums<T: Copy + Into<i32>>(one: &[i32], other: &[T]) -> i32 {
-    one.iter().zip(other).fold(3 * NEVER, |max, (&one, &other)| max.max(one + other.into()))
+    let n = one.len().min(other.len());
+    let (one, other) = (&one[..n], &other[..n]);
+    let mut max = 3 * NEVER;
+    for i in 0..n {
+        max = max.max(one[i] + other[i].into());
+    }
+    max
 }
 
 /// A table of rows.

@@ -2,7 +2,7 @@
 
 use super::super::encode::Vocabulary;
 use super::*;
-use crate::ids::LabelId;
+use crate::ids::{LabelId, TokenIdx};
 use crate::sentence::Sentence;
 
 fn keys(templates: &str, sentence: &Sentence, forest: &Forest, view: &View) -> Vec<u64> {
@@ -126,9 +126,9 @@ fn what_is_remembered_is_what_is_there() {
             let mut keys = Vec::new();
             remembering.look(&forest, &view, &encoded, |_| n_new += 1);
             keys.resize(set.len(), 0);
-            let mut list = BranchlessLists::new(&mut keys, [0]);
+            let mut list = BranchlessList::new(&mut keys);
             remembering.keys(0, &mut list, |key| key);
-            let [n_keys] = list.ends();
+            let n_keys = list.len();
             keys.truncate(n_keys);
             assert_eq!(keys, expected, "sentence {round}");
         }

@@ -6,6 +6,8 @@
 
 use std::sync::OnceLock;
 
+use crate::weights::kernel::zip;
+
 /// The columns that lie together in a packed matrix: one AVX-512 register, or two AVX2 registers.
 pub(in crate::score) const PANEL: usize = 16;
 
@@ -43,9 +45,14 @@ impl Packed {
         for (j, panel) in self.lines.chunks_exact_mut(n_rows.max(1)).enumerate() {
             let start = j * PANEL;
             let width = PANEL.min(n_columns - start);
-            for (line, row) in panel.iter_mut().zip(values.chunks(stride)) {
-                line.0[..width].copy_from_slice(&row[start..start + width]);
-                line.0[width..].fill(0.0);
+            for (row, line) in panel.iter_mut().enumerate() {
+                let from = &values[row * stride + start..][..width];
+                if let Some(whole) = from.first_chunk() {
+                    line.0 = *whole;
+                } else {
+                    line.0[..width].copy_from_slice(from);
+                    line.0[width..].fill(0.0);
+                }
             }
         }
     }
@@ -275,7 +282,7 @@ impl Blocks for Plain {
                     let x = *a.start.add(r * a.stride + p);
                     for q in 0..P {
                         let line = &(*b.lines.add(q * b.k + p)).0;
-                        for (sum, weight) in sums[r][q].iter_mut().zip(line) {
+                        for (sum, weight) in zip(&mut sums[r][q], line) {
                             *sum = x.mul_add(*weight, *sum);
                         }
                     }
@@ -565,10 +572,14 @@ compiled_twice! {
     /// The sum of squares, in eight sums that are added up at the end.
     pub(in crate::score) fn squares(values: &[f32]) -> f64 {
         let mut sums = [0f64; 8];
-        for values in values.chunks(8) {
-            for (sum, value) in sums.iter_mut().zip(values) {
+        let (chunks, rest) = values.as_chunks::<8>();
+        for chunk in chunks {
+            for (sum, value) in zip(&mut sums, chunk) {
                 *sum += f64::from(*value) * f64::from(*value);
             }
+        }
+        for (sum, value) in zip(&mut sums, rest) {
+            *sum += f64::from(*value) * f64::from(*value);
         }
         sums.iter().sum()
     }

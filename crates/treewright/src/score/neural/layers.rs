@@ -292,8 +292,8 @@ impl Scratch {
             for column in 0..n_in {
                 let to = &mut self.transposed[column * n..(column + 1) * n];
                 let rows = first..(first + 16).min(n);
-                for (row, to) in rows.clone().zip(&mut to[rows]) {
-                    *to = x.values[row * x.stride + column];
+                for row in rows {
+                    to[row] = x.values[row * x.stride + column];
                 }
             }
         }
@@ -318,12 +318,13 @@ impl Dropout {
         let limit = (p * 65536.0) as u64;
         let factor = (1.0 / (1.0 - p)) as f32;
         self.mask.resize(values.len(), 0.0);
-        for (values, mask) in values.chunks_mut(4).zip(self.mask.chunks_mut(4)) {
-            let bits = rng.next_u64();
-            for (i, (value, mask)) in values.iter_mut().zip(mask).enumerate() {
-                *mask = if (bits >> (16 * i)) & 0xFFFF < limit { 0.0 } else { factor };
-                *value *= *mask;
-            }
+        let mask = &mut self.mask[..values.len()];
+        let mut bits = 0;
+        for (i, value) in values.iter_mut().enumerate() {
+            // A draw serves four values.
+            bits = if i % 4 == 0 { rng.next_u64() } else { bits >> 16 };
+            mask[i] = if bits & 0xFFFF < limit { 0.0 } else { factor };
+            *value *= mask[i];
         }
     }
 

@@ -108,6 +108,15 @@ impl SmallRows {
     }
 }
 
+/// Adds what sums of products are worth to values.
+#[inline(always)]
+fn add_worth(sums: &[i32], [low, step]: [f32; 2], scales: &[f32], column_sums: &[f32], out: &mut [f32]) {
+    for i in 0..out.len() {
+        let value = (sums[i] as f32).mul_add(step, low * column_sums[i]);
+        out[i] = value.mul_add(scales[i], out[i]);
+    }
+}
+
 compiled_twice! {
     /// Rounds a row to 8 bits; gives its lowest value, and how much one more is worth.
     pub(in crate::score) fn shrink(x: &[f32], out: &mut [u8]) -> [f32; 2] {
@@ -132,14 +141,26 @@ compiled_twice! {
         [low, step]
     }
 
-    /// Adds what sums of products are worth to the values of a row.
-    pub(in crate::score) fn finish(sums: &[i32], range: &[f32; 2], of_columns: &[&[f32]; 2], out: &mut [f32]) {
-        let n = out.len();
-        let [scales, column_sums] = of_columns;
-        let (sums, scales, column_sums) = (&sums[..n], &scales[..n], &column_sums[..n]);
-        for i in 0..n {
-            let value = (sums[i] as f32).mul_add(range[1], range[0] * column_sums[i]);
-            out[i] = value.mul_add(scales[i], out[i]);
+    /// Adds what sums of products are worth to the values of some rows, which have a range each. Sums and values of a row
+    /// begin every so many numbers.
+    pub(in crate::score) fn finish(
+        sums: Rows<&[i32]>,
+        ranges: &[[f32; 2]],
+        scales: &[f32],
+        column_sums: &[f32],
+        out: Rows<&mut [f32]>,
+    ) {
+        let n = scales.len();
+        let (panel_scales, more_scales) = scales.as_chunks::<PANEL>();
+        let (panel_column_sums, more_column_sums) = column_sums[..n].as_chunks::<PANEL>();
+        for (row, &range) in ranges.iter().enumerate() {
+            let (panel_sums, more_sums) = sums.start[row * sums.stride..][..n].as_chunks::<PANEL>();
+            let (panels, more) = out.start[row * out.stride..][..n].as_chunks_mut::<PANEL>();
+            // Panels have a length that the compiler knows.
+            for (i, out) in panels.iter_mut().enumerate() {
+                add_worth(&panel_sums[i], range, &panel_scales[i], &panel_column_sums[i], out);
+            }
+            add_worth(more_sums, range, more_scales, more_column_sums, more);
         }
     }
 }
@@ -183,7 +204,8 @@ fn in_blocks<B: Blocks>(right: &SmallWeights, rows: &SmallRows, out: &mut [f32],
             let p = B::PANELS.min(n_panels - panel);
             let column = panel * PANEL;
             let width = (p * PANEL).min(n_out - column);
-            let of_columns = [scales, column_sums].map(|all| &all[column..column + width]);
+            let (scales, column_sums) =
+                (&scales[column..column + width], &column_sums[column..column + width]);
             let b = &lines[panel * n_groups..(panel + p) * n_groups];
             let mut row = start;
             while row < end {
@@ -198,10 +220,9 @@ fn in_blocks<B: Blocks>(right: &SmallWeights, rows: &SmallRows, out: &mut [f32],
                     let a = Rows { start: a.as_ptr(), stride };
                     block(a, Panels { lines: b.as_ptr(), n_groups }, &mut sums);
                 }
-                for (i, sums) in sums.chunks_exact(p).take(m).enumerate() {
-                    let at = (row + i) * out_stride + column;
-                    finish(sums.as_flattened(), &rows.ranges[row + i], &of_columns, &mut out[at..at + width]);
-                }
+                let sums = Rows { start: sums.as_flattened(), stride: p * PANEL };
+                let out = Rows { start: &mut out[row * out_stride + column..], stride: out_stride };
+                finish(sums, &rows.ranges[row..row + m], scales, column_sums, out);
                 row += m;
             }
         }

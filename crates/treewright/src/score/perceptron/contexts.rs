@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::features::{Context, Encoded, PlaceKeys, Role, SeparateKeys, label_of};
 use crate::score::Items;
+use crate::weights::kernel::zip;
 
 /// Contexts are forgotten when there are this many (in tests few, so that it happens).
 const MAX_CONTEXTS: usize = if cfg!(test) { 1 << 6 } else { 1 << 18 };
@@ -71,7 +72,7 @@ impl Contexts {
         let block = rows.len() / spans.len().max(1);
         let stride = block / labels.len().max(1);
         let mut fits = true;
-        for (span, rows) in spans.iter().zip(rows.chunks_exact_mut(block.max(1))) {
+        for (span, rows) in zip(spans, rows.chunks_exact_mut(block.max(1))) {
             keys.look_at_span(encoded, span);
             self.values.clear();
             self.values.extend(labels.iter().map(|&label| label_of(encoded, label, span.start)));

@@ -343,7 +343,7 @@ impl Scorer for Frozen {
     }
 
     fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
-        rows.reset_for(queries, self.weights.n_columns());
+        rows.make_for(queries, self.weights.n_columns());
         let mut first = 0;
         for query in queries {
             kernel::with_avx2(Fill { scorer: self, query, rows, first });
@@ -479,7 +479,7 @@ impl Frozen {
         if kept.reserve(views.len() * n_kept, row_words) {
             of_slots.fill(UNKNOWN);
         }
-        let mut list = kernel::BranchlessLists::new(probes, [0]);
+        let mut list = kernel::BranchlessList::new(probes);
         let want = |key: u64| weights.probe(words, table_key(key));
         for view in views {
             extractor.look(forest, view, encoded, |slot| of_slots[slot] = UNKNOWN);
@@ -497,22 +497,23 @@ impl Frozen {
                 }
                 if is_missing {
                     extractor.keys(group, &mut list, want);
-                    missing.push((start, list.ends()[0], Ends::default()));
+                    missing.push((start, list.len(), [0; 3]));
                 }
             }
         }
         if is_alone {
             extractor.keys(self.n_groups, &mut list, want);
-            missing.push((NOT_KEPT, list.ends()[0], Ends::default()));
+            missing.push((NOT_KEPT, list.len(), [0; 3]));
         }
-        let [n_probes] = list.ends();
+        let n_probes = list.len();
         // All of all states are found before the first is summed up: by then its weights have been fetched.
-        let match_starts = matches.start(n_probes);
+        let mut lists = matches.start(n_probes);
+        let match_starts = lists.ends();
         let mut from = 0;
         for (_, to, ends) in missing.iter_mut() {
-            weights.find::<AVX2>(words, &probes[from..*to], matches);
+            weights.find::<AVX2>(words, &probes[from..*to], &mut lists);
             from = *to;
-            *ends = matches.ends;
+            *ends = lists.ends();
         }
         let mut from = match_starts;
         for &(start, _, ends) in missing.iter() {
@@ -530,10 +531,11 @@ impl Frozen {
             } else {
                 kernel::sum_rows::<true>(&kept.sums, starts, scores);
             }
-            rows.row_mut(first + i)
-                .iter_mut()
-                .zip(&*scores)
-                .for_each(|(score, &sum)| *score = f32::from(sum));
+            let row = rows.row_mut(first + i);
+            let sums = &scores[..row.len()];
+            for at in 0..sums.len() {
+                row[at] = f32::from(sums[at]);
+            }
         }
     }
 }
