@@ -102,8 +102,7 @@ impl TransitionSystem for SrGap {
     fn legal(&self, forest: &Forest, state: &State, out: &mut ActionSet) {
         let actions = self.actions().clear(out);
         if self.is_final(forest, state) {
-            out.insert(actions.id(Action::Idle));
-            return;
+            return out.insert(actions.id(Action::Idle));
         }
         let words_left = state.words_left(forest);
         let Own { n_solid_stack, n_solid_deque, last } = state.own;

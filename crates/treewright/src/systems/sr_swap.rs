@@ -127,8 +127,7 @@ impl<const COMPOUND: bool> TransitionSystem for Swap<COMPOUND> {
     fn legal(&self, forest: &Forest, state: &State, out: &mut ActionSet) {
         let actions = self.actions().clear(out);
         if self.is_final(forest, state) {
-            out.insert(actions.id(Action::Idle));
-            return;
+            return out.insert(actions.id(Action::Idle));
         }
         if state.words_left(forest) {
             out.insert(actions.id(Action::Shift));

@@ -18,14 +18,18 @@ pub(super) struct Perceptron;
 impl Loss for Perceptron {
     fn gradient(&self, row: &[f32], legal: &ActionSet, good: &ActionSet, out: &mut Gradient) -> f32 {
         out.clear();
-        let best = |is_good| highest(row, legal, good, is_good);
-        let (Some(right), Some(wrong)) = (best(true), best(false)) else { return 0.0 };
+        let Some([right, wrong]) = rivals(row, legal, good) else { return 0.0 };
         if row[right.index()] > row[wrong.index()] {
             return 0.0;
         }
         out.extend([(right, -1.0), (wrong, 1.0)]);
         1.0
     }
+}
+
+/// The best of the good actions and the best of the others, if there are both.
+fn rivals(row: &[f32], legal: &ActionSet, good: &ActionSet) -> Option<[ActionId; 2]> {
+    Some([highest(row, legal, good, true)?, highest(row, legal, good, false)?])
 }
 
 /// The first of the highest actions among those that are good, or among those that are not.
@@ -42,8 +46,7 @@ pub(super) struct Hinge;
 impl Loss for Hinge {
     fn gradient(&self, row: &[f32], legal: &ActionSet, good: &ActionSet, out: &mut Gradient) -> f32 {
         out.clear();
-        let best = |is_good| highest(row, legal, good, is_good);
-        let (Some(right), Some(wrong)) = (best(true), best(false)) else { return 0.0 };
+        let Some([right, wrong]) = rivals(row, legal, good) else { return 0.0 };
         let loss = 1.0 - row[right.index()] + row[wrong.index()];
         if loss > 0.0 {
             out.extend([(right, -1.0), (wrong, 1.0)]);

@@ -6,7 +6,7 @@ use crate::decode::exhaustive::Exhaustive;
 use crate::decode::{Greedy, Method};
 use crate::features::{TemplateSet, Vocabulary, shipped};
 use crate::rng::Rng;
-use crate::score::perceptron::FeatureReader;
+use crate::score::perceptron::{FeatureReader, left_to_reader};
 use crate::systems::arc_eager::ArcEager;
 use crate::systems::arc_hybrid::ArcHybrid;
 use crate::systems::arc_hybrid_swap::ArcHybridSwap;
@@ -15,7 +15,6 @@ use crate::systems::bottom_up_2n::BottomUp2n;
 
 /// Random weights for the features of a template set.
 struct RandomWeights {
-    horizon: Horizon,
     reader: FeatureReader,
     n_actions: usize,
     seed: u64,
@@ -28,7 +27,6 @@ impl RandomWeights {
         // Every word is known by name.
         let twice = [sentence(12), sentence(12)];
         RandomWeights {
-            horizon: templates.horizon(),
             reader: FeatureReader::new(Arc::new(Vocabulary::of(twice.iter())), templates),
             n_actions,
             seed,
@@ -38,17 +36,7 @@ impl RandomWeights {
 }
 
 impl Scorer for RandomWeights {
-    fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
-        self.reader.open(sentences, slots);
-    }
-
-    fn close(&mut self, slot: SlotId) {
-        self.reader.close(slot);
-    }
-
-    fn horizon(&self) -> Option<&Horizon> {
-        Some(&self.horizon)
-    }
+    left_to_reader!();
 
     fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
         rows.reset_for(queries, self.n_actions);

@@ -72,6 +72,20 @@ impl Batch {
     fn n_shared(&self, position: usize, before: usize) -> usize {
         self.size(position).min(self.size(before))
     }
+
+    /// The rows at a position: the place of the sentence, the row, and that of the same sentence at the position before,
+    /// if it has one.
+    fn rows(
+        &self,
+        position: usize,
+        before: Option<usize>,
+    ) -> impl Iterator<Item = (usize, usize, Option<usize>)> {
+        let before = before.map(|before| (self.starts[before], self.n_shared(position, before)));
+        (0..self.size(position)).map(move |rank| {
+            let row_before = before.filter(|&(_, n_before)| rank < n_before).map(|(start, _)| start + rank);
+            (rank, self.starts[position] + rank, row_before)
+        })
+    }
 }
 
 /// The parameters of a layer: for both directions side by side the weights of the input and the bias, one above the
@@ -199,10 +213,7 @@ impl BiLstm {
             for (position, before) in batch.walk(direction).rev() {
                 let start = batch.starts[position];
                 let n_before = before.map_or(0, |before| batch.n_shared(position, before));
-                for rank in 0..batch.size(position) {
-                    let row = start + rank;
-                    let row_before =
-                        before.filter(|_| rank < n_before).map(|before| batch.starts[before] + rank);
+                for (rank, row, row_before) in batch.rows(position, before) {
                     lane.copy(c, row_before, c_before);
                     let (units, gates) = (lane.units(row), &mut gates[lane.gates(row)]);
                     let dc = &mut dc[rank * n..(rank + 1) * n];
@@ -257,10 +268,7 @@ impl PackedBiLstm {
                     let sums = &mut gates[lane.gates(start).start..];
                     self.recurrent[direction].multiply(states, sums, 8 * n, Sum::Added);
                 }
-                for rank in 0..batch.size(position) {
-                    let row = start + rank;
-                    let row_before =
-                        before.filter(|_| rank < n_before).map(|before| batch.starts[before] + rank);
+                for (_, row, row_before) in batch.rows(position, before) {
                     lane.copy(c, row_before, c_before);
                     let (units, gates) = (lane.units(row), &mut gates[lane.gates(row)]);
                     let (c, tanh_c, h) = (&mut c[units.clone()], &mut tanh_c[units.clone()], &mut h[units]);

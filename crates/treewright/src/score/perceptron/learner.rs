@@ -6,14 +6,13 @@
 use std::sync::Arc;
 
 use super::contexts::{Contexts, Features};
-use super::reader::FeatureReader;
+use super::reader::{FeatureReader, left_to_reader};
 use super::{FrozenModel, FrozenWeights};
 use crate::error::Result;
-use crate::features::{Horizon, SeparateKeys, TemplateSet, Vocabulary};
+use crate::features::{SeparateKeys, TemplateSet, Vocabulary};
 use crate::forest::{Forest, View};
 use crate::ids::ActionId;
 use crate::score::{ItemScorer, Items, Learner, Learning, Role, Rows, Scorer, ScorerModel, SlotId, Views};
-use crate::sentence::Sentence;
 
 /// The weight of one (feature, action) pair.
 #[derive(Clone, Copy, Debug, Default)]
@@ -158,7 +157,6 @@ pub(super) type Feature = (u64, Vec<(u16, f32)>);
 #[derive(Clone, Debug)]
 pub struct Perceptron {
     templates: TemplateSet,
-    horizon: Horizon,
     reader: FeatureReader,
     separate: Option<SeparateKeys>,
     /// What is known until the next update.
@@ -182,7 +180,6 @@ impl Perceptron {
         let weights = Weights::new(separate.is_some());
         Perceptron {
             reader: FeatureReader::new(vocabulary, &templates),
-            horizon: templates.horizon(),
             separate,
             contexts: Contexts::default(),
             templates,
@@ -243,17 +240,7 @@ impl Perceptron {
 }
 
 impl Scorer for Perceptron {
-    fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
-        self.reader.open(sentences, slots);
-    }
-
-    fn close(&mut self, slot: SlotId) {
-        self.reader.close(slot);
-    }
-
-    fn horizon(&self) -> Option<&Horizon> {
-        Some(&self.horizon)
-    }
+    left_to_reader!();
 
     fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
         rows.reset_for(queries, self.n_actions);

@@ -9,6 +9,8 @@ pub use frozen::{Frozen, FrozenWeights};
 pub use learner::Perceptron;
 #[cfg(test)]
 pub(crate) use reader::FeatureReader;
+#[cfg(test)]
+pub(crate) use reader::left_to_reader;
 
 use std::sync::Arc;
 

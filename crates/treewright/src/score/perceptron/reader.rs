@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::features::{Encoded, Extractor, TemplateSet, Vocabulary};
+use crate::features::{Encoded, Extractor, Horizon, TemplateSet, Vocabulary};
 use crate::forest::{Forest, View};
 use crate::score::{SlotId, Slots};
 use crate::sentence::Sentence;
@@ -12,14 +12,44 @@ use crate::sentence::Sentence;
 pub(crate) struct FeatureReader {
     pub(super) vocabulary: Arc<Vocabulary>,
     extractor: Extractor,
+    /// How far the features look.
+    pub(crate) horizon: Horizon,
     encoded: Slots<Encoded>,
     keys: Vec<u64>,
 }
 
+/// What a scorer leaves to its `reader`.
+macro_rules! left_to_reader {
+    () => {
+        fn open(
+            &mut self,
+            sentences: &[&$crate::sentence::Sentence],
+            slots: &mut Vec<$crate::score::SlotId>,
+        ) {
+            self.reader.open(sentences, slots);
+        }
+
+        fn close(&mut self, slot: $crate::score::SlotId) {
+            self.reader.close(slot);
+        }
+
+        fn horizon(&self) -> Option<&$crate::features::Horizon> {
+            Some(&self.reader.horizon)
+        }
+    };
+}
+
+pub(crate) use left_to_reader;
+
 impl FeatureReader {
     pub(crate) fn new(vocabulary: Arc<Vocabulary>, templates: &TemplateSet) -> Self {
-        let extractor = Extractor::new(templates);
-        FeatureReader { vocabulary, extractor, encoded: Slots::default(), keys: Vec::new() }
+        FeatureReader {
+            vocabulary,
+            extractor: Extractor::new(templates),
+            horizon: templates.horizon(),
+            encoded: Slots::default(),
+            keys: Vec::new(),
+        }
     }
 
     pub(crate) fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {

@@ -63,8 +63,7 @@ impl Tape {
                 Op::Join { first, n, join } => {
                     let (at, end) = (first as usize * size, (first + n) as usize * size);
                     let dy = &mut joins.dy[join as usize * size..(join + n) as usize * size];
-                    dy.copy_from_slice(&d_items[at..end]);
-                    relu_back(&items[at..end], dy);
+                    before_relu(&items[at..end], &d_items[at..end], dy);
                     let width = network.join.weights.n_rows;
                     dx.resize(n as usize * width, 0.0);
                     packed.join.back_to_input(Left::dense(dy, size), dx, width, Sum::Fresh);
@@ -92,8 +91,7 @@ impl Tape {
                 Op::Words { first, n, word } => {
                     let (at, end) = (first as usize * size, (first + n) as usize * size);
                     let dy = &mut words.dy[word as usize * size..(word + n) as usize * size];
-                    dy.copy_from_slice(&d_items[at..end]);
-                    relu_back(&items[at..end], dy);
+                    before_relu(&items[at..end], &d_items[at..end], dy);
                     let n_in = network.input.weights.n_rows;
                     let dx = &mut words.dx[word as usize * n_in..(word + n) as usize * n_in];
                     packed.input.back_to_input(Left::dense(dy, size), dx, n_in, Sum::Fresh);
@@ -125,6 +123,12 @@ impl Tape {
 
 fn row_mut(values: &mut [f32], row: u32, size: usize) -> &mut [f32] {
     &mut values[row as usize * size..(row as usize + 1) * size]
+}
+
+/// The gradients before a ReLU, from those after it.
+fn before_relu(values: &[f32], after: &[f32], before: &mut [f32]) {
+    before.copy_from_slice(after);
+    relu_back(values, before);
 }
 
 /// The way back of ReLU, from what came out.
