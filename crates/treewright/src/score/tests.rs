@@ -34,6 +34,18 @@ fn the_best_of_a_row_is_the_first_of_the_highest() {
 }
 
 #[test]
+fn rows_are_as_many_as_asked_for_whatever_was_there() {
+    let mut rows = Rows::default();
+    for (n_rows, n_actions) in [(2, 5), (7, 5), (3, 5), (3, 9), (1, 40), (0, 3), (4, 3)] {
+        rows.make(n_rows, n_actions);
+        assert_eq!((rows.n_rows(), rows.n_actions()), (n_rows, n_actions));
+        (0..n_rows).for_each(|row| rows.row_mut(row).fill(7.0));
+    }
+    rows.reset(4, 3);
+    assert!((0..4).all(|row| rows.row(row) == [0.0; 3]));
+}
+
+#[test]
 fn probabilities_of_legal_actions_add_up_to_one() {
     let mut rows = Rows::default();
     rows.reset(2, 5);

@@ -26,6 +26,28 @@ use crate::train::train;
 use crate::tree::TreeKind;
 use crate::treebank::Entry;
 
+/// The share that was asked for is left out, and whether a value is does not depend on its neighbour.
+#[test]
+fn dropout_leaves_out_values_one_by_one() {
+    for (p, n) in [(0.25, 40_001), (0.5, 40_002), (0.8, 40_003)] {
+        let (mut values, mut dropout) = (vec![2.0; n], Dropout::default());
+        dropout.apply(&mut values, p, &mut Rng::new(3));
+        let factor = (1.0 / (1.0 - p)) as f32;
+        assert!(values.iter().zip(dropout.mask()).all(|(&value, &mask)| value == 2.0 * mask));
+        assert!(dropout.mask().iter().all(|&mask| mask == 0.0 || mask == factor));
+        let share = |n_out: usize| n_out as f64 / n as f64;
+        let is_out: Vec<bool> = values.iter().map(|&value| value == 0.0).collect();
+        assert!((share(is_out.iter().filter(|&&is_out| is_out).count()) - p).abs() < 0.01);
+        for apart in 1..4 {
+            let both = is_out.iter().zip(&is_out[apart..]).filter(|(one, other)| **one && **other).count();
+            assert!((share(both) - p * p).abs() < 0.01, "{p}, {apart} apart");
+        }
+    }
+    let mut values = [1.0; 9];
+    Dropout::default().apply(&mut values, 0.0, &mut Rng::new(3));
+    assert_eq!(values, [1.0; 9]);
+}
+
 fn english() -> Vec<Entry> {
     laws::data(SystemTag::ArcHybrid, 30)
 }
