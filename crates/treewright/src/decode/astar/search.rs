@@ -9,10 +9,11 @@
 //! low, the first complete derivation that leaves it is the best.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::time::Instant;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHasher;
 
 use super::space::{Grammar, Space};
 
@@ -21,6 +22,26 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// How many items leave the agenda between two looks at the clock.
 const PATIENCE: usize = 1 << 10;
+
+/// FxHash, inlined: the `hash_one` that every [`BuildHasher`] has may stay a call, and items are looked up millions of times.
+#[derive(Clone, Copy, Debug, Default)]
+struct InlineHasher;
+
+impl BuildHasher for InlineHasher {
+    type Hasher = FxHasher;
+
+    #[inline]
+    fn build_hasher(&self) -> FxHasher {
+        FxHasher::default()
+    }
+
+    #[inline]
+    fn hash_one<T: Hash>(&self, value: T) -> u64 {
+        let mut hasher = FxHasher::default();
+        value.hash(&mut hasher);
+        hasher.finish()
+    }
+}
 
 /// What may be looked at, at most.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +113,7 @@ pub(super) enum Ending {
 pub(super) struct Search {
     pub(super) items: Vec<Item>,
     /// From what an item is to its number.
-    numbers: FxHashMap<(u32, u32, u16), u32>,
+    numbers: HashMap<(u32, u32, u16), u32, InlineHasher>,
     agenda: BinaryHeap<(i32, Reverse<u32>)>,
     /// For each node the newest closed item with it, and with it below.
     with_node: Vec<u32>,
