@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::section::Section;
+use super::section::{Section, settings};
 use crate::error::Result;
 
 /// What a state loses by, in local training of scorers that learn from minibatches.
@@ -162,47 +162,39 @@ impl NeuralConfig {
     /// With the name of the setting that does not.
     pub fn check(&self) -> Result<()> {
         let section = Section("neural");
-        section.sizes(&[
-            ("word-size", self.word_size),
-            ("affix-size", self.affix_size),
-            ("affix-rows", self.affix_rows),
-            ("char-units", self.char_units),
-            ("input-size", self.input_size),
-            ("units", self.units),
-            ("hidden", self.hidden),
-            ("encoder-size", self.encoder_size),
-            ("batch-words", self.batch_words),
-        ])?;
-        section.sizes_or_0(&[("char-size", self.char_size), ("kind-hidden", self.kind_hidden)])?;
-        section.counts(&[
-            ("layers", self.layers),
-            ("shards", self.shards),
-            ("encoder-layers", self.encoder_layers),
-        ])?;
-        section.shares(&[
-            ("dropout", self.dropout),
-            ("hidden-dropout", self.hidden_dropout),
-            ("word-dropout", self.word_dropout),
-            ("affix-dropout", self.affix_dropout),
-            ("encoder-dropout", self.encoder_dropout),
-            ("encoder-layer-dropout", self.encoder_layer_dropout),
-            ("fine-tune-from", self.fine_tune_from),
-            ("beta-1", self.beta_1.into()),
-            ("beta-2", self.beta_2.into()),
-            ("average", self.average.into()),
-        ])?;
+        section.sizes(settings!(
+            self.word_size,
+            self.affix_size,
+            self.affix_rows,
+            self.char_units,
+            self.input_size,
+            self.units,
+            self.hidden,
+            self.encoder_size,
+            self.batch_words
+        ))?;
+        section.sizes_or_0(settings!(self.char_size, self.kind_hidden))?;
+        section.counts(settings!(self.layers, self.shards, self.encoder_layers))?;
+        section.shares(settings!(
+            self.dropout,
+            self.hidden_dropout,
+            self.word_dropout,
+            self.affix_dropout,
+            self.encoder_dropout,
+            self.encoder_layer_dropout,
+            self.fine_tune_from,
+            self.beta_1,
+            self.beta_2,
+            self.average
+        ))?;
         let is_layer = |output: &usize| (1..=self.encoder_layers).contains(output);
         section.each(
-            &[("encoder-outputs", &self.encoder_outputs)],
+            &[("encoder_outputs", &self.encoder_outputs)],
             |outputs| outputs.iter().all(is_layer),
             "numbers of layers from 1 to neural.encoder-layers",
         )?;
-        section.positive(&[
-            ("learning-rate", self.learning_rate),
-            ("encoder-rate", self.encoder_rate),
-            ("clip", self.clip),
-        ])?;
-        section.not_negative("tag-weight", self.tag_weight)
+        section.positive(settings!(self.learning_rate, self.encoder_rate, self.clip))?;
+        section.not_negative(settings!(self.tag_weight))
     }
 }
 

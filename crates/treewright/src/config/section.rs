@@ -8,6 +8,15 @@ const MAX_SIZE: usize = 1 << 14;
 /// A section by its name. Its checks give an error with the name of the first setting that makes no sense.
 pub(super) struct Section(pub(super) &'static str);
 
+/// Settings with their names: `settings!(self.word_size)` is `&[("word_size", self.word_size)]`.
+macro_rules! settings {
+    ($($config:ident.$field:ident),+ $(,)?) => {
+        &[$((stringify!($field), $config.$field.into())),+]
+    };
+}
+
+pub(super) use settings;
+
 impl Section {
     pub(super) fn sizes(&self, settings: &[(&str, usize)]) -> Result<()> {
         self.each(settings, |size| (1..=MAX_SIZE).contains(&size), &format!("from 1 to {MAX_SIZE}"))
@@ -31,8 +40,8 @@ impl Section {
         self.each(settings, |number| number.is_finite() && number > 0.0, "above 0")
     }
 
-    pub(super) fn not_negative(&self, name: &str, number: f32) -> Result<()> {
-        self.each(&[(name, number)], |number| number.is_finite() && number >= 0.0, "0 or more")
+    pub(super) fn not_negative(&self, settings: &[(&str, f32)]) -> Result<()> {
+        self.each(settings, |number| number.is_finite() && number >= 0.0, "0 or more")
     }
 
     /// Checks a number after the other; `what` is what they must be.
@@ -44,6 +53,8 @@ impl Section {
     ) -> Result<()> {
         match settings.iter().find(|(_, number)| !is_sound(*number)) {
             Some((name, _)) => {
+                // As users write it.
+                let name = name.replace('_', "-");
                 Err(Error::new(Code::BadTraining, format!("{}.{name} must be {what}", self.0)))
             }
             None => Ok(()),

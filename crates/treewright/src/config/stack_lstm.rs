@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::LossKind;
-use super::section::Section;
+use super::section::{Section, settings};
 use crate::error::Result;
 
 /// How the vector of a constituent is made from those of its children.
@@ -118,25 +118,19 @@ impl StackLstmConfig {
     /// With the name of the setting that does not.
     pub fn check(&self) -> Result<()> {
         let section = Section("stack-lstm");
-        section.sizes(&[
-            ("word-size", self.word_size),
-            ("tag-size", self.tag_size),
-            ("action-size", self.action_size),
-            ("input-size", self.input_size),
-            ("units", self.units),
-            ("hidden", self.hidden),
-            ("batch-words", self.batch_words),
-        ])?;
-        section.counts(&[("layers", self.layers), ("shards", self.shards)])?;
-        section.shares(&[
-            ("dropout", self.dropout),
-            ("beta-1", self.beta_1.into()),
-            ("beta-2", self.beta_2.into()),
-            ("average", self.average.into()),
-        ])?;
-        let p = self.singleton_dropout;
-        section.each(&[("singleton-dropout", p)], |p| (0.0..=1.0).contains(&p), "from 0 to 1")?;
-        section.positive(&[("learning-rate", self.learning_rate), ("clip", self.clip)])?;
-        section.not_negative("decay", self.decay)
+        section.sizes(settings!(
+            self.word_size,
+            self.tag_size,
+            self.action_size,
+            self.input_size,
+            self.units,
+            self.hidden,
+            self.batch_words
+        ))?;
+        section.counts(settings!(self.layers, self.shards))?;
+        section.shares(settings!(self.dropout, self.beta_1, self.beta_2, self.average))?;
+        section.each(settings!(self.singleton_dropout), |p: f64| (0.0..=1.0).contains(&p), "from 0 to 1")?;
+        section.positive(settings!(self.learning_rate, self.clip))?;
+        section.not_negative(settings!(self.decay))
     }
 }
