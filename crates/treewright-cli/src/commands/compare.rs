@@ -82,11 +82,12 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
     let (gold, files) = args.scoring.read(&args.gold, &predicted)?;
     let kind = gold.kind().expect("a gold file without trees was refused");
     args.scoring.check(kind)?;
-    let mut left_out = Vec::new();
+    let mut sides = Sides { scoring: &args.scoring, gold: &gold, files: &files, left_out: Vec::new() };
     let measures = match kind {
-        TreeKind::Constituents => args.constituents(&gold, &files, &mut left_out)?,
-        TreeKind::Dependencies => args.dependencies(&gold, &files, &mut left_out)?,
+        TreeKind::Constituents => sides.constituents()?,
+        TreeKind::Dependencies => sides.dependencies()?,
     };
+    let left_out = sides.left_out;
     let n_sentences = measures[0].a.len();
     if n_sentences == 0 {
         let message = "there is no sentence that both parsers and the gold file share";
@@ -114,22 +115,26 @@ fn short(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-impl CompareArgs {
+/// What is compared.
+struct Sides<'a> {
+    scoring: &'a ScoringArgs,
+    gold: &'a Treebank,
+    files: &'a [Treebank],
+    left_out: Vec<Error>,
+}
+
+impl<'a> Sides<'a> {
     /// Pairs of predictions with their gold sentence. What does not fit is an error, or left out.
-    fn triples<'a>(
-        &self,
-        gold: &'a Treebank,
-        files: &'a [Treebank],
-        left_out: &mut Vec<Error>,
-    ) -> Result<Vec<(&'a Entry, [&'a Entry; 2])>> {
+    fn triples(&mut self) -> Result<Vec<(&'a Entry, [&'a Entry; 2])>> {
+        let Sides { gold, files, .. } = *self;
         let mut sides = Vec::new();
         for (_, error) in files.iter().chain([gold]).flat_map(|file| &file.unreadable) {
-            self.leave_out(error.clone(), left_out)?;
+            self.leave_out(error.clone())?;
         }
         for file in files {
             let (pairing, left_over) = side_by_side(gold, file);
             if let Some(error) = left_over {
-                self.leave_out(error, left_out)?;
+                self.leave_out(error)?;
             }
             sides.push(pairing.pairs);
         }
@@ -141,28 +146,24 @@ impl CompareArgs {
         Ok(joined)
     }
 
-    fn leave_out(&self, error: Error, left_out: &mut Vec<Error>) -> Result<()> {
+    fn leave_out(&mut self, error: Error) -> Result<()> {
         if self.scoring.on_error == OnError::Fail {
             let mut error = error;
             error.message.push_str("\n--on-error skip compares the other sentences");
             return Err(error);
         }
-        left_out.push(error);
+        self.left_out.push(error);
         Ok(())
     }
 
-    fn constituents(
-        &self,
-        gold: &Treebank,
-        files: &[Treebank],
-        left_out: &mut Vec<Error>,
-    ) -> Result<Vec<Measure>> {
+    fn constituents(&mut self) -> Result<Vec<Measure>> {
+        let Sides { gold, files, .. } = *self;
         let discontinuous = gold.may_be_discontinuous() || files.iter().any(Treebank::may_be_discontinuous);
         let params = self.scoring.params(discontinuous)?;
         let mut scorer = ConstituentScorer::new(&params, discontinuous);
         let (mut a, mut b) = (Vec::new(), Vec::new());
         let (mut disc_a, mut disc_b) = (Vec::new(), Vec::new());
-        for (i, (g, predictions)) in self.triples(gold, files, left_out)?.into_iter().enumerate() {
+        for (i, (g, predictions)) in self.triples()?.into_iter().enumerate() {
             let scores: [SentenceScore; 2] = predictions.map(|p| scorer.add(parsed(g), parsed(p)));
             let bad = scores.iter().position(|score| matches!(score.status, Status::Error(_)));
             if let Some(side) = bad {
@@ -170,9 +171,9 @@ impl CompareArgs {
                 let error = mismatch(&reason.to_string(), i, g, predictions[side]).in_file(&files[side].name);
                 // EVALB counts such sentences as errors and goes on; both parsers lose the sentence.
                 if scorer.all().style == Style::Evalb {
-                    left_out.push(error);
+                    self.left_out.push(error);
                 } else {
-                    self.leave_out(error, left_out)?;
+                    self.leave_out(error)?;
                 }
                 continue;
             }
@@ -201,15 +202,11 @@ impl CompareArgs {
         Ok(measures)
     }
 
-    fn dependencies(
-        &self,
-        gold: &Treebank,
-        files: &[Treebank],
-        left_out: &mut Vec<Error>,
-    ) -> Result<Vec<Measure>> {
+    fn dependencies(&mut self) -> Result<Vec<Measure>> {
+        let files = self.files;
         let mut counts: [[Vec<Counts>; 2]; 2] = Default::default();
         let mut only = [[0u64; 2]; 2];
-        for (i, (g, predictions)) in self.triples(gold, files, left_out)?.into_iter().enumerate() {
+        for (i, (g, predictions)) in self.triples()?.into_iter().enumerate() {
             let words =
                 |entry: &Entry| entry.sentence.tokens.iter().map(|t| t.form.clone()).collect::<Vec<_>>();
             let gold_words = words(g);
@@ -217,7 +214,7 @@ impl CompareArgs {
             let (Some(gold_tree), [Some(a), Some(b)]) = (dependencies_of(g), trees) else {
                 let side = usize::from(trees[0].is_some());
                 let error = mismatch("the words differ, or there is no tree", i, g, predictions[side]);
-                self.leave_out(error.in_file(&files[side].name), left_out)?;
+                self.leave_out(error.in_file(&files[side].name))?;
                 continue;
             };
             // 0: heads and relations, 1: heads alone.
@@ -243,7 +240,9 @@ impl CompareArgs {
         };
         Ok(["LAS", "UAS"].into_iter().zip(counts.into_iter().zip(only)).map(measure).collect())
     }
+}
 
+impl CompareArgs {
     fn test(&self, measure: &Measure, rng: &mut Rng) -> Outcome {
         let n = self.shuffles as usize;
         Outcome {
