@@ -215,8 +215,7 @@ mod tests {
     use super::*;
     use crate::laws::{self, Finished, Walks};
     use crate::systems::binary::samples::{
-        SMALL, check_names, every_tree, every_tree_up_to, flat_symbols, random_trees, small_symbols,
-        with_own_system,
+        SMALL, check_names, every_tree, flat_symbols, golds, random_trees, small_symbols, with_own_system,
     };
 
     fn small(max_gaps: u32) -> SrCgap {
@@ -229,7 +228,7 @@ mod tests {
         type System = SrCgap;
 
         fn golds() -> Vec<(SrCgap, Vec<BinaryTree>)> {
-            vec![(small(4), every_tree_up_to(4, SMALL)), with_own_system(random_trees())]
+            golds(small(4))
         }
 
         fn random_walks() -> Vec<Walks<SrCgap>> {

@@ -16,7 +16,7 @@ mod tests {
     use crate::system::TransitionSystem;
     use crate::systems::binary::Symbols;
     use crate::systems::binary::samples::{
-        SMALL, Shape, every_tree, every_tree_up_to, random_trees, small_symbols, with_own_system,
+        SMALL, Shape, every_tree, every_tree_up_to, golds, random_trees, small_symbols, with_own_system,
     };
     use crate::systems::sr_swap::{Action, Run, SrSwap};
     use crate::tree::BinaryTree;
@@ -36,7 +36,7 @@ mod tests {
         type System = SrCswap;
 
         fn golds() -> Vec<(SrCswap, Vec<BinaryTree>)> {
-            vec![(small(3), every_tree_up_to(4, SMALL)), with_own_system(random_trees())]
+            golds(small(3))
         }
 
         fn random_walks() -> Vec<Walks<SrCswap>> {

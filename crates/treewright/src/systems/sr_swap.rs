@@ -273,7 +273,7 @@ mod tests {
     use super::*;
     use crate::laws::{self, Walks};
     use crate::systems::binary::samples::{
-        SMALL, Shape, check_names, every_tree, every_tree_up_to, flat_symbols, random_trees, small_symbols,
+        SMALL, Shape, check_names, every_tree, flat_symbols, golds, random_trees, small_symbols,
         with_own_system,
     };
 
@@ -287,7 +287,7 @@ mod tests {
         type System = SrSwap;
 
         fn golds() -> Vec<(SrSwap, Vec<BinaryTree>)> {
-            vec![(small(), every_tree_up_to(4, SMALL)), with_own_system(random_trees())]
+            golds(small())
         }
 
         fn random_walks() -> Vec<Walks<SrSwap>> {

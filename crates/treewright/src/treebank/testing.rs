@@ -2,6 +2,7 @@
 
 use super::{Entry, Format, ReadOptions, WriteOptions, numbered_reader, writer};
 use crate::error::Result;
+use crate::tree::arbitrary;
 
 /// What a file gives; reading that does not end is cut short.
 pub(super) fn read(format: Format, text: impl AsRef<[u8]>, options: &ReadOptions) -> Vec<Result<Entry>> {
@@ -24,6 +25,19 @@ pub(super) fn shown(items: Vec<Result<Entry>>) -> Vec<String> {
         text.trim_end().to_owned()
     };
     items.into_iter().map(|item| item.map_or_else(|error| error.to_string(), show)).collect()
+}
+
+/// Depth and width are limited by nothing but memory.
+#[track_caller]
+pub(super) fn check_deep_and_wide(format: Format, n_wide: usize) {
+    for (mut sentence, tree) in [arbitrary::deep_tree(100_000), arbitrary::wide_tree(n_wide)] {
+        if !matches!(format, Format::Ptb | Format::Discbracket) {
+            sentence.id = "1".into();
+        }
+        let entry = Entry { sentence, tree: Some(tree.into()) };
+        let text = write(format, std::slice::from_ref(&entry), &WriteOptions::default()).expect("any size");
+        assert!(read(format, &text, &ReadOptions::default()) == [Ok(entry)]);
+    }
 }
 
 /// What the format cannot hold is refused with this code; nothing of it is written, and the next entry is.

@@ -65,6 +65,11 @@ pub(crate) fn with_own_system<S: TransitionSystem<Tree = BinaryTree>>(
     (S::from_trees(trees.iter(), &SystemOptions::default()), trees)
 }
 
+/// Every small tree with a system for them, and random trees with their own.
+pub(crate) fn golds<S: TransitionSystem<Tree = BinaryTree>>(small: S) -> Vec<(S, Vec<BinaryTree>)> {
+    vec![(small, every_tree_up_to(4, SMALL)), with_own_system(random_trees())]
+}
+
 /// The names of all actions.
 #[track_caller]
 pub(crate) fn check_names<S: TransitionSystem>(system: &S, expected: &str) {

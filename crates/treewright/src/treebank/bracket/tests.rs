@@ -342,13 +342,8 @@ proptest! {
 
 #[test]
 fn deep_and_wide_trees() {
-    for (sentence, tree) in [arbitrary::deep_tree(100_000), arbitrary::wide_tree(1_000_000)] {
-        let entry = Entry { sentence, tree: Some(tree.into()) };
-        for with_index in [false, true] {
-            let text = write(std::slice::from_ref(&entry), with_index).expect("any size");
-            assert!(entries(&text, with_index, &ReadOptions::default())[0] == entry);
-        }
-    }
+    testing::check_deep_and_wide(Format::Ptb, 1_000_000);
+    testing::check_deep_and_wide(Format::Discbracket, 1_000_000);
     // An unclosed one, and one in the wrong order.
     let open = "(S ".repeat(100_000);
     assert_eq!(read(&open, false, &ReadOptions::default()).len(), 1);

@@ -369,12 +369,7 @@ proptest! {
 
 #[test]
 fn deep_and_wide_trees() {
-    for (mut sentence, tree) in [arbitrary::deep_tree(100_000), arbitrary::wide_tree(1_000_000)] {
-        sentence.id = "1".into();
-        let entry = Entry { sentence, tree: Some(tree.into()) };
-        let text = write(std::slice::from_ref(&entry)).expect("any size");
-        assert!(entries(&text) == [entry]);
-    }
+    testing::check_deep_and_wide(Format::Export, 1_000_000);
     // A long cycle.
     let ring: String =
         (0..100_000).map(|i| format!("#{} X -- -- {}\n", 500 + i, 500 + (i + 1) % 100_000)).collect();

@@ -291,12 +291,7 @@ proptest! {
 
 #[test]
 fn deep_and_wide_trees() {
-    for (mut sentence, tree) in [arbitrary::deep_tree(100_000), arbitrary::wide_tree(300_000)] {
-        sentence.id = "1".into();
-        let entry = Entry { sentence, tree: Some(tree.into()) };
-        let text = write(std::slice::from_ref(&entry)).expect("any size");
-        assert!(entries(&text) == [entry]);
-    }
+    testing::check_deep_and_wide(Format::Tigerxml, 300_000);
     let open = "<a>".repeat(100_000);
     assert_eq!(read(&open, &ReadOptions::default()).len(), 1);
     let many: String = (0..50_000).map(|i| format!(" a{i}='x'")).collect();
