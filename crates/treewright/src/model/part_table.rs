@@ -14,6 +14,7 @@
 use std::io::Write;
 use std::ops::Range;
 
+use super::ALIGNMENT;
 use crate::error::{Code, Error, Result};
 use crate::tree::TreeKind;
 
@@ -22,9 +23,6 @@ const VERSION: u32 = 2;
 const PREFIX: usize = 16;
 const ENTRY: usize = 24;
 const CHECKSUM: usize = 4;
-const ALIGNMENT: usize = 64;
-/// No file has more parts; a larger number is damage.
-const MAX_PARTS: usize = 64;
 
 /// What a part of a pipeline is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,11 +62,11 @@ impl std::fmt::Display for PartKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PartEntry {
     /// What it is.
-    pub(crate) kind: PartKind,
+    pub kind: PartKind,
     /// The weight of the tagger's score when the parser reranks tags; 0 if it does not.
-    pub(crate) tagger_weight: u32,
+    pub tagger_weight: u32,
     /// Where it lies.
-    pub(crate) range: Range<usize>,
+    pub range: Range<usize>,
 }
 
 fn bad(message: impl Into<String>) -> Error {
@@ -84,6 +82,8 @@ fn short() -> Error {
 /// # Errors
 /// When the table is damaged or of another version.
 pub(crate) fn read(bytes: &[u8]) -> Result<Vec<PartEntry>> {
+    /// No file has more parts; a larger number is damage.
+    const MAX_PARTS: usize = 64;
     let number = |at: usize| -> Result<u32> {
         let bytes = bytes.get(at..at + 4).ok_or_else(short)?;
         Ok(u32::from_le_bytes(bytes.try_into().expect("four bytes")))

@@ -21,22 +21,20 @@ use crate::sentence::Sentence;
 const PORTION: usize = 1 << 14;
 /// and at most this many times as much, if no place to split it comes.
 const MAX_PORTIONS: usize = 16;
-/// How much of the next portion is looked at in one go.
-const AHEAD: usize = 512;
 
 /// What a stream knows where a sentence begins.
 #[derive(Clone, Debug)]
 pub(super) struct Start {
     /// The place in bytes, in characters, and by line and column.
-    pub(super) base: usize,
-    pub(super) n_chars: usize,
-    pub(super) line: usize,
-    pub(super) column: usize,
-    pub(super) history: History,
+    pub base: usize,
+    pub n_chars: usize,
+    pub line: usize,
+    pub column: usize,
+    pub history: History,
     /// The last character before, as the cutter sees it.
-    pub(super) before: u64,
-    pub(super) starts_document: bool,
-    pub(super) starts_paragraph: bool,
+    pub before: u64,
+    pub starts_document: bool,
+    pub starts_paragraph: bool,
 }
 
 impl Default for Start {
@@ -84,6 +82,9 @@ struct Cut<'a> {
     /// The stream, if it goes on in the next portion, and how many bytes of that it has taken in.
     open: Option<(Stream<'a>, usize)>,
 }
+
+/// How much of the next portion is looked at in one go.
+const AHEAD: usize = 512;
 
 impl Portion {
     /// Takes a stream that has taken in the first bytes to the end of the portion.

@@ -13,28 +13,26 @@ const FOLDED: u64 = 2;
 const LONGEST_AFFIX: usize = 5;
 const LONGEST_ENDING: usize = 4;
 const SHORTEST_PART: usize = 3;
-/// Longer words are cut here: features of a word of a megabyte would not mean anything.
-const MAX_BYTES: usize = 256;
 
 /// What features of the context see of a word: keys, and the places of its candidates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Word {
-    pub(super) form: u32,
-    pub(super) folded: u32,
-    pub(super) suffix2: u32,
-    pub(super) suffix3: u32,
-    pub(super) shape: u32,
+    pub form: u32,
+    pub folded: u32,
+    pub suffix2: u32,
+    pub suffix3: u32,
+    pub shape: u32,
     /// The set of tags it was seen with: as written, or else folded.
-    pub(super) tags: u32,
+    pub tags: u32,
     /// The set of readings it was seen with.
-    pub(super) readings: u32,
-    pub(super) clusters: [u16; 2],
+    pub readings: u32,
+    pub clusters: [u16; 2],
     /// How it uses capitals, as in `flags`; 7 without letters.
-    pub(super) capital: u8,
+    pub capital: u8,
     /// The dictionary's entry: as written, or else folded.
-    pub(super) entry: Option<Entry>,
+    pub entry: Option<Entry>,
     /// Was the entry found as written?
-    pub(super) exact: bool,
+    pub exact: bool,
 }
 
 impl Word {
@@ -67,9 +65,12 @@ pub(super) struct Analyser {
 /// The keys of a form, by which the dictionary knows it.
 #[derive(Clone, Copy)]
 pub(super) struct Keys {
-    pub(super) form: u32,
-    pub(super) folded: u32,
+    pub form: u32,
+    pub folded: u32,
 }
+
+/// Longer words are cut here: features of a word of a megabyte would not mean anything.
+const MAX_BYTES: usize = 256;
 
 fn head(form: &str) -> &str {
     if form.len() <= MAX_BYTES {

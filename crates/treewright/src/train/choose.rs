@@ -9,27 +9,6 @@ use crate::tree::Entry;
 use crate::tree::TreeKind;
 use crate::tree::{HeadRules, Tree};
 
-/// With fewer trees, training step by step learns more than training in a beam, which learns once from each sentence.
-const FEW_TREES: usize = 2_000;
-/// With at least this share of sentences with a discontinuous constituent a treebank is discontinuous.
-const MIN_DISCONTINUOUS_SENTENCES: f64 = 0.005;
-/// With at least this share of sentences with several roots a parser has to build them; below, they are left out.
-const MIN_MANY_ROOTS: f64 = 0.005;
-/// With at least this many trees, one that needs an action which hardly any other needs is not worth the time that the
-/// action costs in every state.
-const MANY_DEPENDENCY_TREES: usize = 10_000;
-/// The same for constituents.
-const MANY_CONSTITUENT_TREES: usize = 3_000;
-/// With at least this many trees, weights that were hardly ever changed are left out of binary systems' models, which
-/// would take hundreds of megabytes.
-const HUGE_CONSTITUENT_TREES: usize = 10_000;
-/// An update adds 1.
-const MIN_WEIGHT: f32 = 1.0;
-/// With fewer trees, all are.
-const ALL_ACTIONS: usize = 1;
-/// A column counts as filled if at least this share of the words has something in it.
-const MIN_FILLED: f64 = 0.5;
-
 /// What a treebank holds, as far as a choice depends on it. Shares are between 0 and 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
@@ -52,6 +31,9 @@ pub struct Facts {
     /// Does the treebank say where there are spaces (`# text`, `SpaceAfter=No`)?
     pub spaces: bool,
 }
+
+/// A column counts as filled if at least this share of the words has something in it.
+const MIN_FILLED: f64 = 0.5;
 
 impl Facts {
     /// Looks at a treebank.
@@ -163,6 +145,14 @@ pub fn choose(treebank: &[Entry]) -> Result<Choice> {
     Ok(choose_for(&Facts::of(treebank)?))
 }
 
+/// With at least this many trees, one that needs an action which hardly any other needs is not worth the time that the
+/// action costs in every state.
+const MANY_DEPENDENCY_TREES: usize = 10_000;
+/// The same for constituents.
+const MANY_CONSTITUENT_TREES: usize = 3_000;
+/// With fewer trees, all are.
+const ALL_ACTIONS: usize = 1;
+
 fn choose_for(facts: &Facts) -> Choice {
     let (mut choice, many) = match facts.kind {
         TreeKind::Dependencies => (for_dependencies(facts), MANY_DEPENDENCY_TREES),
@@ -191,6 +181,11 @@ fn shown(recipe: Recipe, config: &TrainConfig) -> String {
     format!("recipe {} ({}, {search})", recipe.name, config.system)
 }
 
+/// With fewer trees, training step by step learns more than training in a beam, which learns once from each sentence.
+const FEW_TREES: usize = 2_000;
+/// With at least this share of sentences with several roots a parser has to build them; below, they are left out.
+const MIN_MANY_ROOTS: f64 = 0.005;
+
 fn for_dependencies(facts: &Facts) -> Choice {
     let is_small = facts.trees < FEW_TREES;
     // Crossing arcs, even many, are better made projective and restored: the beam gains more than the encoding loses.
@@ -218,6 +213,14 @@ fn for_dependencies(facts: &Facts) -> Choice {
     }
     Choice { recipe, config, parts: Vec::new(), reasons }
 }
+
+/// With at least this share of sentences with a discontinuous constituent a treebank is discontinuous.
+const MIN_DISCONTINUOUS_SENTENCES: f64 = 0.005;
+/// With at least this many trees, weights that were hardly ever changed are left out of binary systems' models, which
+/// would take hundreds of megabytes.
+const HUGE_CONSTITUENT_TREES: usize = 10_000;
+/// An update adds 1.
+const MIN_WEIGHT: f32 = 1.0;
 
 fn for_constituents(facts: &Facts) -> Choice {
     let is_discontinuous = facts.crossing_sentences >= MIN_DISCONTINUOUS_SENTENCES;
