@@ -4,6 +4,9 @@
 //! product has the same bits for a row alone as for a row among others, with AVX2 or AVX-512 as without, on every machine.
 #![allow(unsafe_code)]
 
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
 use std::sync::OnceLock;
 
 use crate::weights::kernel::zip;
@@ -84,10 +87,10 @@ impl Packed {
 /// The left side of a product: rows that may lie apart.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::score) struct Left<'a> {
-    pub(in crate::score) values: &'a [f32],
-    pub(in crate::score) n_rows: usize,
+    pub values: &'a [f32],
+    pub n_rows: usize,
     /// From one row to the next.
-    pub(in crate::score) stride: usize,
+    pub stride: usize,
 }
 
 impl<'a> Left<'a> {
@@ -116,9 +119,9 @@ pub(in crate::score) fn multiply(left: Left<'_>, right: &Packed, out: &mut [f32]
     assert!(out.len() >= (m - 1) * stride + n && stride >= n, "there is room for the product");
     let work = match cpu() {
         #[cfg(target_arch = "x86_64")]
-        Cpu::Avx512 => in_blocks::<Avx512>,
+        Cpu::Avx512 => in_blocks::<x86::Avx512>,
         #[cfg(target_arch = "x86_64")]
-        Cpu::Avx2 => in_blocks::<Avx2>,
+        Cpu::Avx2 => in_blocks::<x86::Avx2>,
         Cpu::Plain => in_blocks::<Plain>,
     };
     let rows = (CACHED / k.max(1) / MAX_ROWS).max(1) * MAX_ROWS;
@@ -132,9 +135,12 @@ pub(in crate::score) fn multiply(left: Left<'_>, right: &Packed, out: &mut [f32]
 /// The rows of a block: where the first begins, and how far it is to the next.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<T> {
-    pub(super) start: T,
-    pub(super) stride: usize,
+    pub start: T,
+    pub stride: usize,
 }
+
+type LeftRows = Rows<*const f32>;
+type OutRows = Rows<*mut f32>;
 
 /// The weights of a block: panels of `k` lines, one after the other.
 #[derive(Clone, Copy)]
@@ -156,12 +162,7 @@ trait Blocks {
     /// # Safety
     /// The processor has what the blocks need; `a` has `M` rows of `b.k` numbers; `b` has `P` panels; `c` has `M` rows of `P`
     /// panels, which nobody else uses.
-    unsafe fn block<const M: usize, const P: usize>(
-        a: Rows<*const f32>,
-        b: Panels,
-        c: Rows<*mut f32>,
-        sum: Sum,
-    );
+    unsafe fn block<const M: usize, const P: usize>(a: LeftRows, b: Panels, c: OutRows, sum: Sum);
 }
 
 /// The block of a kernel for this many rows and panels.
@@ -261,12 +262,7 @@ impl Blocks for Plain {
 
     #[allow(clippy::needless_range_loop, reason = "places of one block in three arrays")]
     #[inline(always)]
-    unsafe fn block<const M: usize, const P: usize>(
-        a: Rows<*const f32>,
-        b: Panels,
-        c: Rows<*mut f32>,
-        sum: Sum,
-    ) {
+    unsafe fn block<const M: usize, const P: usize>(a: LeftRows, b: Panels, c: OutRows, sum: Sum) {
         // SAFETY: the caller's promise.
         unsafe {
             let mut sums = [[[0f32; PANEL]; P]; M];
@@ -291,116 +287,6 @@ impl Blocks for Plain {
             for r in 0..M {
                 for q in 0..P {
                     *c.start.add(r * c.stride + q * PANEL).cast() = sums[r][q];
-                }
-            }
-        }
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-struct Avx2;
-
-#[cfg(target_arch = "x86_64")]
-impl Blocks for Avx2 {
-    const ROWS: usize = 6;
-
-    fn panels(n_rows: usize) -> usize {
-        panels_of_few_rows(n_rows)
-    }
-
-    #[allow(clippy::needless_range_loop, reason = "places of one block in three arrays")]
-    #[target_feature(enable = "avx2,fma")]
-    unsafe fn block<const M: usize, const P: usize>(
-        a: Rows<*const f32>,
-        b: Panels,
-        c: Rows<*mut f32>,
-        sum: Sum,
-    ) {
-        use std::arch::x86_64::{
-            _mm256_broadcast_ss, _mm256_fmadd_ps, _mm256_load_ps, _mm256_loadu_ps, _mm256_setzero_ps,
-            _mm256_storeu_ps,
-        };
-        // SAFETY: the caller's promise; lines are aligned.
-        unsafe {
-            let mut sums = [[[_mm256_setzero_ps(); 2]; P]; M];
-            if sum == Sum::Added {
-                for r in 0..M {
-                    for q in 0..P {
-                        let at = c.start.add(r * c.stride + q * PANEL);
-                        sums[r][q] = [_mm256_loadu_ps(at), _mm256_loadu_ps(at.add(PANEL / 2))];
-                    }
-                }
-            }
-            for p in 0..b.k {
-                for q in 0..P {
-                    let line: *const f32 = b.lines.add(q * b.k + p).cast();
-                    let (low, high) = (_mm256_load_ps(line), _mm256_load_ps(line.add(PANEL / 2)));
-                    for r in 0..M {
-                        let x = _mm256_broadcast_ss(&*a.start.add(r * a.stride + p));
-                        sums[r][q][0] = _mm256_fmadd_ps(x, low, sums[r][q][0]);
-                        sums[r][q][1] = _mm256_fmadd_ps(x, high, sums[r][q][1]);
-                    }
-                }
-            }
-            for r in 0..M {
-                for q in 0..P {
-                    let at = c.start.add(r * c.stride + q * PANEL);
-                    _mm256_storeu_ps(at, sums[r][q][0]);
-                    _mm256_storeu_ps(at.add(PANEL / 2), sums[r][q][1]);
-                }
-            }
-        }
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-struct Avx512;
-
-#[cfg(target_arch = "x86_64")]
-impl Blocks for Avx512 {
-    const ROWS: usize = 12;
-
-    fn panels(n_rows: usize) -> usize {
-        if n_rows <= 6 { 4 } else { 2 }
-    }
-
-    #[allow(clippy::needless_range_loop, reason = "places of one block in three arrays")]
-    #[target_feature(enable = "avx512f")]
-    unsafe fn block<const M: usize, const P: usize>(
-        a: Rows<*const f32>,
-        b: Panels,
-        c: Rows<*mut f32>,
-        sum: Sum,
-    ) {
-        use std::arch::x86_64::{
-            _mm512_fmadd_ps, _mm512_load_ps, _mm512_loadu_ps, _mm512_set1_ps, _mm512_setzero_ps,
-            _mm512_storeu_ps,
-        };
-        // SAFETY: the caller's promise; lines are aligned.
-        unsafe {
-            let mut sums = [[_mm512_setzero_ps(); P]; M];
-            if sum == Sum::Added {
-                for r in 0..M {
-                    for q in 0..P {
-                        sums[r][q] = _mm512_loadu_ps(c.start.add(r * c.stride + q * PANEL));
-                    }
-                }
-            }
-            for p in 0..b.k {
-                let mut lines = [_mm512_setzero_ps(); P];
-                for q in 0..P {
-                    lines[q] = _mm512_load_ps(b.lines.add(q * b.k + p).cast());
-                }
-                for r in 0..M {
-                    let x = _mm512_set1_ps(*a.start.add(r * a.stride + p));
-                    for q in 0..P {
-                        sums[r][q] = _mm512_fmadd_ps(x, lines[q], sums[r][q]);
-                    }
-                }
-            }
-            for r in 0..M {
-                for q in 0..P {
-                    _mm512_storeu_ps(c.start.add(r * c.stride + q * PANEL), sums[r][q]);
                 }
             }
         }
@@ -626,14 +512,14 @@ compiled_twice! {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::score) struct AdamStep {
     /// What gradients are multiplied by.
-    pub(in crate::score) scale: f32,
-    pub(in crate::score) beta_1: f32,
-    pub(in crate::score) beta_2: f32,
+    pub scale: f32,
+    pub beta_1: f32,
+    pub beta_2: f32,
     /// The learning rate, corrected for the first mean's start at 0.
-    pub(in crate::score) rate: f32,
+    pub rate: f32,
     /// The correction for the second mean's start at 0.
-    pub(in crate::score) correct_2: f32,
-    pub(in crate::score) epsilon: f32,
+    pub correct_2: f32,
+    pub epsilon: f32,
 }
 
 #[cfg(test)]
