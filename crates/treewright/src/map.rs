@@ -93,8 +93,8 @@ impl Bytes {
 /// A stretch of the bytes of a model.
 #[derive(Clone, Debug)]
 pub(crate) struct ByteRange {
-    pub(crate) bytes: Arc<Bytes>,
-    pub(crate) range: Range<usize>,
+    pub bytes: Arc<Bytes>,
+    pub range: Range<usize>,
 }
 
 impl ByteRange {

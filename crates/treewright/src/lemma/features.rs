@@ -27,17 +27,17 @@ enum Shape {
 #[derive(Default)]
 pub(super) struct Word {
     /// The form, by character.
-    pub(super) chars: Vec<char>,
+    pub chars: Vec<char>,
     /// The same in small letters.
     lowered: String,
     /// Where each of its characters begins, and its end.
     starts: Vec<usize>,
     shape: Shape,
     /// The keys of the form, of the form in small letters, of the tag, and of all tags.
-    pub(super) form: u32,
-    pub(super) folded: u32,
-    pub(super) tag: u32,
-    pub(super) reading: u32,
+    pub form: u32,
+    pub folded: u32,
+    pub tag: u32,
+    pub reading: u32,
     /// Is it the first of its sentence?
     is_first: bool,
     pattern: String,

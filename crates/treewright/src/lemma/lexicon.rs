@@ -13,8 +13,8 @@ use crate::tag::bytes::{Reader, Writer};
 /// An edit, by its number, and a casing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Script {
-    pub(super) edit: u32,
-    pub(super) casing: Casing,
+    pub edit: u32,
+    pub casing: Casing,
 }
 
 const N_CASINGS: u32 = Casing::ALL.len() as u32;

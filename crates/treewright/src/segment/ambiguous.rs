@@ -20,7 +20,7 @@ const LONGEST: usize = 40;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ambiguous {
     /// How it is split where it is.
-    pub(super) split: Split,
+    pub split: Split,
     /// The weights of what stands beside it; positive ones speak for several words.
     weights: BTreeMap<String, i32>,
 }
@@ -28,8 +28,8 @@ pub(super) struct Ambiguous {
 /// A token's neighbours in its sentence, in lower case; empty at the edge.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Neighbours<'a> {
-    pub(super) before: &'a str,
-    pub(super) after: &'a str,
+    pub before: &'a str,
+    pub after: &'a str,
 }
 
 impl Neighbours<'_> {

@@ -8,10 +8,10 @@ use super::scan::{Gap, GapKind, Piece, Rules};
 /// The characters of a piece.
 #[derive(Debug, Default)]
 pub(super) struct Letters {
-    pub(super) chars: Vec<char>,
-    pub(super) classes: Vec<Class>,
+    pub chars: Vec<char>,
+    pub classes: Vec<Class>,
     /// The place of each character in bytes, and the end.
-    pub(super) places: Vec<usize>,
+    pub places: Vec<usize>,
     /// Hashes of the lower-cased text up to each place.
     prefixes: Vec<u64>,
     /// Is there anything in it that web and mail addresses have?
@@ -62,7 +62,7 @@ impl Letters {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Beside {
     /// The class and the hash of the last character before; 31 at the start of the text.
-    pub(super) before: u64,
+    pub before: u64,
     /// The next piece's first two classes.
     after: u64,
     /// Its first letters.
@@ -180,19 +180,19 @@ impl Case {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tok {
     /// In bytes from the start of the document.
-    pub(super) start: usize,
-    pub(super) end: usize,
-    pub(super) n_chars: u32,
-    pub(super) gap: Gap,
+    pub start: usize,
+    pub end: usize,
+    pub n_chars: u32,
+    pub gap: Gap,
     form: u64,
     /// The hash of the lower-cased form: the key of the dictionary.
-    pub(super) lower: u64,
+    pub lower: u64,
     shape: u64,
     suffix: u64,
     piece: u64,
-    pub(super) first: Class2,
+    pub first: Class2,
     last: Class2,
-    pub(super) case: Case,
+    pub case: Case,
     bracket: i8,
     is_quote: bool,
 }
@@ -408,7 +408,7 @@ pub(super) fn sentence_features(
 pub(super) struct Cutter {
     letters: Letters,
     features: Vec<u64>,
-    pub(super) beside: Beside,
+    pub beside: Beside,
 }
 
 impl Cutter {

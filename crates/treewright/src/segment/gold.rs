@@ -13,12 +13,12 @@ pub(super) const SENTENCE_END: u8 = 2;
 /// A sentence as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct GoldSentence {
-    pub(super) text: String,
+    pub text: String,
     /// Where each token ends, in bytes.
-    pub(super) ends: Vec<usize>,
+    pub ends: Vec<usize>,
     /// Is there white space after it?
     space_after: bool,
-    pub(super) starts_document: bool,
+    pub starts_document: bool,
     starts_paragraph: bool,
 }
 
@@ -112,8 +112,8 @@ fn spaced(sentence: &Sentence) -> (String, Vec<usize>) {
 /// A document: its text, and which tokens and sentences end before each byte.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Page {
-    pub(super) text: String,
-    pub(super) marks: Vec<u8>,
+    pub text: String,
+    pub marks: Vec<u8>,
 }
 
 /// Lays sentences out on one page. Paragraphs begin where `starts` says.

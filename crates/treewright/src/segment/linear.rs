@@ -93,8 +93,8 @@ impl Table {
 /// A finished classifier.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Linear {
-    pub(super) bias: i32,
-    pub(super) weights: Table,
+    pub bias: i32,
+    pub weights: Table,
 }
 
 impl Linear {
@@ -120,10 +120,10 @@ pub(super) struct Examples {
 /// How a classifier is trained.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fit {
-    pub(super) epochs: usize,
-    pub(super) rate: f32,
-    pub(super) min_count: u32,
-    pub(super) max_features: usize,
+    pub epochs: usize,
+    pub rate: f32,
+    pub min_count: u32,
+    pub max_features: usize,
 }
 
 impl Examples {

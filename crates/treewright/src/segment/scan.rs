@@ -30,34 +30,34 @@ pub(super) enum GapKind {
 /// The white space after a piece or a token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Gap {
-    pub(super) kind: GapKind,
+    pub kind: GapKind,
     /// Where it ends, in bytes from the start of the document.
-    pub(super) end: usize,
-    pub(super) n_chars: usize,
+    pub end: usize,
+    pub n_chars: usize,
     /// Does it end with the line, whatever white space may follow? See [`Scanner::by_lines`].
-    pub(super) ends_line: bool,
+    pub ends_line: bool,
 }
 
 /// A run of text without white space, or with single spaces where tokens may hold them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Piece {
     /// In bytes from the start of the document.
-    pub(super) start: usize,
-    pub(super) end: usize,
-    pub(super) n_chars: u32,
+    pub start: usize,
+    pub end: usize,
+    pub n_chars: u32,
     /// Is there a place inside where a token might end?
-    pub(super) is_complex: bool,
-    pub(super) gap: Gap,
+    pub is_complex: bool,
+    pub gap: Gap,
 }
 
 /// Between which classes of characters tokens may end, and where a token may go on after a space. A row holds a
 /// bit for each class on the right.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Rules {
-    pub(super) cuts: [u32; N_CLASSES],
+    pub cuts: [u32; N_CLASSES],
     /// Where a token ends without asking, since the treebank has nothing to learn from.
-    pub(super) always: [u32; N_CLASSES],
-    pub(super) joins: [u32; N_CLASSES],
+    pub always: [u32; N_CLASSES],
+    pub joins: [u32; N_CLASSES],
 }
 
 impl Rules {
@@ -79,7 +79,7 @@ impl Rules {
 /// White space being read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spaces {
-    pub(super) n_chars: usize,
+    pub n_chars: usize,
     n_newlines: u32,
     after_return: bool,
     is_plain: bool,

@@ -353,13 +353,13 @@ impl<O> Configuration<O> {
 /// The two items that a reduction without gaps would join, and what may be made of them.
 pub(super) struct Joinable {
     /// Is d0 not a temporary?
-    pub(super) solid_d0: bool,
+    pub solid_d0: bool,
     /// Is s0 not a temporary?
-    pub(super) solid_s0: bool,
+    pub solid_s0: bool,
     /// Would the new item cover the whole sentence?
-    pub(super) makes_whole: bool,
+    pub makes_whole: bool,
     /// Could something take up a temporary again?
-    pub(super) may_be_temporary: bool,
+    pub may_be_temporary: bool,
 }
 
 impl Joinable {

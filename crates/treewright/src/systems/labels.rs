@@ -129,7 +129,7 @@ impl Labels {
 /// seen at a root last, so that what may stand somewhere is one range.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PlacedLabels {
-    pub(crate) labels: Labels,
+    pub labels: Labels,
     #[serde(default)]
     places: Places,
 }

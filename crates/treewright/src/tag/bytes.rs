@@ -55,7 +55,7 @@ impl Writer {
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     /// Of the part that is read.
-    pub(crate) version: u8,
+    pub version: u8,
 }
 
 pub(crate) fn damaged(what: &str) -> Error {

@@ -66,20 +66,20 @@ impl Layer {
 /// The words of a sentence and what was decided about them, with edges around it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sequence {
-    pub(super) words: Vec<Word>,
+    pub words: Vec<Word>,
     /// What each layer decided.
-    pub(super) decided: [Vec<u16>; N_LAYERS],
+    pub decided: [Vec<u16>; N_LAYERS],
     /// Which guesses are kept as tags.
-    pub(super) sure: Vec<bool>,
+    pub sure: Vec<bool>,
     /// How the sentence as a whole uses capitals.
-    pub(super) case: u32,
+    pub case: u32,
     /// The second tags that were close to the best.
-    pub(super) alternatives: Vec<TagAlternative>,
+    pub alternatives: Vec<TagAlternative>,
     /// The second tags that are to be taken.
-    pub(super) chosen: Vec<TagAlternative>,
+    pub chosen: Vec<TagAlternative>,
     /// By place: the readings that agree with what is known of the word already; none if nothing is. Empty if nothing
     /// is known of any word.
-    pub(super) allowed: Vec<Vec<u16>>,
+    pub allowed: Vec<Vec<u16>>,
 }
 
 impl Sequence {
@@ -126,13 +126,13 @@ impl Sequence {
 /// What all layers need besides weights.
 #[derive(Clone, Copy)]
 pub(super) struct Resources<'a> {
-    pub(super) labels: &'a Labels,
-    pub(super) lexicon: &'a Lexicon,
-    pub(super) has_classes: bool,
+    pub labels: &'a Labels,
+    pub lexicon: &'a Lexicon,
+    pub has_classes: bool,
     /// A word whose count has this many binary digits gets only tags it was seen with.
-    pub(super) trust_tags: u8,
+    pub trust_tags: u8,
     /// The same for readings.
-    pub(super) trust_readings: u8,
+    pub trust_readings: u8,
 }
 
 impl<'a> Resources<'a> {

@@ -25,7 +25,7 @@ fn column(token: &Token, column: usize) -> &Str {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Labels {
     /// Which columns are predicted.
-    pub(super) columns: [bool; N_COLUMNS],
+    pub columns: [bool; N_COLUMNS],
     /// The values of each column.
     values: [Vec<Str>; N_COLUMNS],
     /// By reading: the value of each column.

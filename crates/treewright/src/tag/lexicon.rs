@@ -15,22 +15,22 @@ use crate::hash;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Class {
     /// The readings, rising.
-    pub(super) readings: Vec<u16>,
+    pub readings: Vec<u16>,
     /// Their tags, rising.
-    pub(super) tags: Vec<u16>,
+    pub tags: Vec<u16>,
     /// What features see of the tags.
-    pub(super) tags_key: u32,
+    pub tags_key: u32,
     /// What features see of the readings.
-    pub(super) readings_key: u32,
+    pub readings_key: u32,
 }
 
 /// What the dictionary says of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     /// The set of its readings.
-    pub(super) class: u32,
+    pub class: u32,
     /// How often it was seen, as a number of binary digits.
-    pub(super) seen: u8,
+    pub seen: u8,
 }
 
 /// Counts with more binary digits than this are treated alike.
@@ -129,7 +129,7 @@ fn entry_of(row: &[(u16, u32)], classes: &mut Classes, labels: &Labels) -> Optio
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Lexicon {
     entries: FxHashMap<u32, Entry>,
-    pub(super) classes: Classes,
+    pub classes: Classes,
 }
 
 impl Lexicon {

@@ -68,12 +68,12 @@ pub(crate) fn shuffled(n_examples: usize, seed: u64, epoch: usize) -> (Rng, Vec<
 /// Memory for learning.
 #[derive(Default)]
 pub(crate) struct Scratchpad {
-    pub(crate) candidates: Vec<u16>,
-    pub(crate) keys: Vec<u32>,
-    pub(crate) places: Vec<u32>,
+    pub candidates: Vec<u16>,
+    pub keys: Vec<u32>,
+    pub places: Vec<u32>,
     /// By label: its score, then its probability.
-    pub(crate) scores: Vec<f32>,
-    pub(crate) gradient: Vec<(u16, f32)>,
+    pub scores: Vec<f32>,
+    pub gradient: Vec<(u16, f32)>,
 }
 
 impl Scratchpad {

@@ -38,9 +38,9 @@ pub struct Node {
 /// What a node covers: its yield, as far as it can be said without listing it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
-    pub(super) leftmost: TokenIdx,
-    pub(super) rightmost: TokenIdx,
-    pub(super) n_tokens: u32,
+    pub leftmost: TokenIdx,
+    pub rightmost: TokenIdx,
+    pub n_tokens: u32,
 }
 
 impl Extent {

@@ -17,9 +17,9 @@ pub(crate) type Text<'a> = Cow<'a, str>;
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Dependency<'a> {
-    pub(crate) head: u32,
+    pub head: u32,
     #[serde(borrow, default, skip_serializing_if = "is_absent")]
-    pub(crate) relation: Text<'a>,
+    pub relation: Text<'a>,
 }
 
 /// A constituent tree.
@@ -27,11 +27,11 @@ pub(crate) struct Dependency<'a> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Constituents<'a> {
     #[serde(borrow)]
-    pub(crate) nodes: Vec<Node<'a>>,
+    pub nodes: Vec<Node<'a>>,
     #[serde(borrow)]
-    pub(crate) tokens: Vec<Leaf<'a>>,
+    pub tokens: Vec<Leaf<'a>>,
     #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) secondary: Vec<Secondary<'a>>,
+    pub secondary: Vec<Secondary<'a>>,
 }
 
 /// A constituent.
@@ -39,19 +39,19 @@ pub(crate) struct Constituents<'a> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Node<'a> {
     #[serde(borrow)]
-    pub(crate) label: Text<'a>,
+    pub label: Text<'a>,
     #[serde(borrow, default, skip_serializing_if = "is_absent")]
-    pub(crate) edge: Text<'a>,
-    pub(crate) parent: Option<u32>,
+    pub edge: Text<'a>,
+    pub parent: Option<u32>,
 }
 
 /// Where a word hangs.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Leaf<'a> {
-    pub(crate) parent: u32,
+    pub parent: u32,
     #[serde(borrow, default, skip_serializing_if = "is_absent")]
-    pub(crate) edge: Text<'a>,
+    pub edge: Text<'a>,
 }
 
 /// An edge to a second parent, from a word or a constituent.
@@ -59,12 +59,12 @@ pub(crate) struct Leaf<'a> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Secondary<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) token: Option<u32>,
+    pub token: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) node: Option<u32>,
+    pub node: Option<u32>,
     #[serde(borrow, default, skip_serializing_if = "is_absent")]
-    pub(crate) label: Text<'a>,
-    pub(crate) parent: u32,
+    pub label: Text<'a>,
+    pub parent: u32,
 }
 
 pub(crate) fn is_absent(text: &Text) -> bool {

@@ -45,7 +45,7 @@ pub(super) fn reader<'a>(source: Source<'a>, options: &ReadOptions) -> BracketRe
 
 /// Writes a tree a line, with or without the positions of the words.
 pub(super) struct Brackets {
-    pub(super) with_index: bool,
+    pub with_index: bool,
 }
 
 impl Layout for Brackets {

@@ -18,8 +18,8 @@ pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// Where something stands in a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct At {
-    pub(super) line: usize,
-    pub(super) column: usize,
+    pub line: usize,
+    pub column: usize,
 }
 
 impl At {

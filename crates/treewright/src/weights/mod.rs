@@ -27,9 +27,9 @@ const FULL: usize = 40;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     /// Spread over all 32-bit numbers; tells the bucket.
-    pub(crate) spread: u32,
+    pub spread: u32,
     /// Not 0; tells features of a bucket apart.
-    pub(crate) fingerprint: u32,
+    pub fingerprint: u32,
 }
 
 #[inline]
@@ -289,10 +289,10 @@ fn mask(bits: u32) -> u32 {
 /// What is to be known of a table beside its words and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
-    pub(crate) n_buckets: usize,
-    pub(crate) n_features: usize,
+    pub n_buckets: usize,
+    pub n_features: usize,
     /// How many bits of fingerprints are kept.
-    pub(crate) fingerprint_bits: u32,
+    pub fingerprint_bits: u32,
 }
 
 /// A feature to be found.

@@ -7,8 +7,8 @@ const ROUNDS: usize = 12;
 /// Points of `n` numbers each, one after the other.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Points {
-    pub(super) numbers: Vec<f32>,
-    pub(super) n: usize,
+    pub numbers: Vec<f32>,
+    pub n: usize,
 }
 
 impl Points {

@@ -121,11 +121,11 @@ impl<'de> serde::Deserialize<'de> for Fields<'de> {
 
 /// Reads documents and cuts their text.
 pub(super) struct DocumentReader<'a> {
-    pub(super) file: &'a str,
-    pub(super) segmenter: &'a Segmenter,
-    pub(super) cut: &'a SegmentOptions,
+    pub file: &'a str,
+    pub segmenter: &'a Segmenter,
+    pub cut: &'a SegmentOptions,
     /// How large a document may be.
-    pub(super) limit: Limit,
+    pub limit: Limit,
 }
 
 impl DocumentReader<'_> {

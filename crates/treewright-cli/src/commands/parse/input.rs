@@ -42,7 +42,7 @@ pub(super) enum Batch {
 
 /// What there is to know for reading a file.
 pub(super) struct FileInfo {
-    pub(super) options: ReadOptions,
+    pub options: ReadOptions,
     /// Was the format seen in the content, so that it might be raw text all the same?
     by_content: bool,
 }
@@ -61,11 +61,11 @@ impl FileInfo {
 #[derive(Default)]
 pub(super) struct PortionRead {
     /// Errors and sentences.
-    pub(super) n_items: usize,
-    pub(super) errors: Vec<Error>,
-    pub(super) has_sentence_without_tags: bool,
+    pub n_items: usize,
+    pub errors: Vec<Error>,
+    pub has_sentence_without_tags: bool,
     /// The file, if this is its end.
-    pub(super) ends: Option<Arc<FileInfo>>,
+    pub ends: Option<Arc<FileInfo>>,
 }
 
 impl PortionRead {
@@ -167,18 +167,18 @@ impl<'a> SharedPending<'a> {
 
 /// Where sentences come from.
 pub(super) struct Input<'a> {
-    pub(super) args: &'a ParseArgs,
-    pub(super) pipeline: &'a Pipeline,
-    pub(super) jobs: usize,
-    pub(super) progress: &'a Progress,
-    pub(super) interrupt: &'a Interrupt,
-    pub(super) without_tags: &'a WithoutTags,
+    pub args: &'a ParseArgs,
+    pub pipeline: &'a Pipeline,
+    pub jobs: usize,
+    pub progress: &'a Progress,
+    pub interrupt: &'a Interrupt,
+    pub without_tags: &'a WithoutTags,
     /// How documents are laid out, if the input has any.
-    pub(super) layout: Option<Layout>,
+    pub layout: Option<Layout>,
     /// Is the parser faster with many sentences at once?
-    pub(super) prefers_batches: bool,
+    pub prefers_batches: bool,
     /// Sentences of raw text so far.
-    pub(super) n_sentences: usize,
+    pub n_sentences: usize,
 }
 
 impl Input<'_> {

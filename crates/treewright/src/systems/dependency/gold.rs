@@ -11,9 +11,9 @@ use crate::tree::{DependencyTree, Underivable};
 #[derive(Debug)]
 pub(crate) struct Gold {
     /// The head of each word.
-    pub(crate) heads: Vec<u32>,
+    pub heads: Vec<u32>,
     /// The action that attaches each word to its head.
-    pub(crate) actions: Vec<ActionId>,
+    pub actions: Vec<ActionId>,
     /// The dependents of each word, from left to right; r's come last.
     dependents: Grouped,
 }
@@ -123,14 +123,14 @@ impl Gold {
 /// `RDEPS(h)`, the reachable dependents of h, are its gold dependents whose arc is neither made nor lost.
 #[derive(Clone, Debug)]
 pub(crate) struct Reachable {
-    pub(crate) gold: Arc<Gold>,
+    pub gold: Arc<Gold>,
     /// Is this word in the RDEPS of its head?
     open: Vec<bool>,
     /// The size of each RDEPS.
     n_open: Vec<u32>,
     on_stack: Vec<bool>,
     /// How many gold arcs are lost.
-    pub(crate) loss: u32,
+    pub loss: u32,
 }
 
 impl Reachable {
