@@ -1,6 +1,6 @@
 //! Greedy search: the highest-scoring legal action at each step. Also the one loop that oracles and training share.
 
-use super::{Decoder, Found, Guarantee, Input, Inputs};
+use super::{Decoder, Found, Guarantee, Input, Inputs, Lane};
 use crate::forest::{Forest, View};
 use crate::ids::ActionId;
 use crate::score::{Rows, Scorer, SlotId, Views};
@@ -15,17 +15,6 @@ pub struct Greedy {
     rows: Rows,
     /// The arenas of sentences that are parsed at the same time.
     forests: Vec<Forest>,
-}
-
-/// A sentence among several that are parsed at the same time.
-struct Lane<S: TransitionSystem> {
-    /// Its number.
-    number: usize,
-    slot: SlotId,
-    forest: Forest,
-    state: S::State,
-    views: [View; 1],
-    legal: ActionSet,
 }
 
 /// A state of a walk that is not final, for choosing the next action.
@@ -82,7 +71,7 @@ impl Greedy {
     }
 }
 
-const SOME_ACTION: &str = "a state that is not final has a legal action";
+pub(super) const SOME_ACTION: &str = "a state that is not final has a legal action";
 
 impl<S: TransitionSystem> Decoder<S> for Greedy {
     fn decode(&mut self, input: Input<'_, S>, found: &mut dyn FnMut(Found<'_, S>) -> bool) -> Guarantee {
@@ -132,52 +121,30 @@ impl<S: TransitionSystem> Decoder<S> for Greedy {
         out.resize_with(start + sentences.len(), || None);
         let Greedy { rows, forests, .. } = self;
         let open = slots.iter().zip(sentences).enumerate().filter(|(_, (_, sentence))| !sentence.is_empty());
-        let mut lanes: Vec<Lane<S>> = open
+        // Each with the number of its sentence.
+        let mut lanes: Vec<(usize, Lane<S>)> = open
             .map(|(number, (&slot, sentence))| {
-                let mut forest = forests.pop().unwrap_or_default();
-                let state = system.start(&mut forest, sentence);
-                let views = [system.view(&state)];
-                Lane { number, slot, forest, state, views, legal: ActionSet::default() }
+                (number, Lane::new(system, sentence, slot, forests.pop().unwrap_or_default()))
             })
             .collect();
         loop {
-            lanes.retain_mut(|lane| {
-                if lane.advance(system) {
+            lanes.retain_mut(|(number, lane)| {
+                if lane.has_choice(system, |_, _, _| {}) {
                     return true;
                 }
-                out[start + lane.number] = Some(system.tree(&lane.forest, &lane.state));
+                out[start + *number] = Some(system.tree(&lane.forest, &lane.state));
                 forests.push(std::mem::take(&mut lane.forest));
                 false
             });
             if lanes.is_empty() {
                 break;
             }
-            let queries: Vec<Views<'_>> = lanes
-                .iter()
-                .map(|lane: &Lane<S>| Views { slot: lane.slot, forest: &lane.forest, views: &lane.views })
-                .collect();
+            let queries: Vec<Views<'_>> = lanes.iter().map(|(_, lane)| lane.views()).collect();
             scorer.score(&queries, rows);
-            for (row, lane) in lanes.iter_mut().enumerate() {
-                let action = rows.best(row, &lane.legal).expect(SOME_ACTION);
-                lane.state = system.apply(&mut lane.forest, &lane.state, action);
+            for (row, (_, lane)) in lanes.iter_mut().enumerate() {
+                lane.take(system, rows.best(row, &lane.legal).expect(SOME_ACTION));
             }
         }
         slots.into_iter().for_each(|slot| scorer.close(slot));
-    }
-}
-
-impl<S: TransitionSystem> Lane<S> {
-    /// Goes on to the next state with more than one action; is there one?
-    fn advance(&mut self, system: &S) -> bool {
-        let Lane { forest, state, views, legal, .. } = self;
-        while !system.is_final(forest, state) {
-            system.legal(forest, state, legal);
-            if !legal.is_single() {
-                views[0] = system.view(state);
-                return true;
-            }
-            *state = system.apply(forest, state, legal.first().expect(SOME_ACTION));
-        }
-        false
     }
 }

@@ -29,11 +29,11 @@ pub(super) trait Derivations {
 /// One way to make derivations: from those of up to two goals.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Way<G> {
-    pub(super) parts: [Option<G>; 2],
+    pub parts: [Option<G>; 2],
     /// What comes between the parts, and after them.
-    pub(super) actions: [Option<ActionId>; 2],
+    pub actions: [Option<ActionId>; 2],
     /// The score of these.
-    pub(super) gain: f64,
+    pub gain: f64,
 }
 
 /// A derivation: a way, and which derivation of each part.

@@ -9,11 +9,13 @@ mod dp_beam;
 pub(crate) mod exhaustive;
 mod greedy;
 mod k_best;
+mod lockstep;
 
 pub use astar::{AStar, ExactSettings, Heuristic};
 pub use beam::Beam;
 pub use dp_beam::DpBeam;
 pub use greedy::{Greedy, Step};
+pub(crate) use lockstep::Lane;
 
 use crate::config::{DecoderKind, TrainConfig, Update};
 use crate::forest::Forest;
@@ -232,7 +234,7 @@ impl Method {
     ///
     /// # Errors
     /// Why not, and what else to do.
-    pub fn check<S: TransitionSystem>(self, system: &S, scorer: &dyn Scorer) -> Result<(), String> {
+    pub fn check<S: TransitionSystem>(self, system: &S, scorer: &mut dyn Scorer) -> Result<(), String> {
         match self {
             Method::Greedy | Method::Beam { .. } => Ok(()),
             Method::Dp { .. } => DpBeam::check(system, scorer),

@@ -6,7 +6,7 @@ use super::{Beam, Decoder, DpBeam, Greedy, Guarantee, Input, dp_beam};
 use crate::features::shipped;
 use crate::laws;
 use crate::registry::{Registered, SystemTag, SystemVisitor};
-use crate::score::{Rows, Scorer, SlotId, Views};
+use crate::score::{Rows, Scorer, Views};
 use crate::sentence::Sentence;
 use crate::system::{ActionSet, SystemOptions, TransitionSystem};
 use crate::systems::arc_hybrid_swap::ArcHybridSwap;
@@ -28,10 +28,6 @@ impl Noise {
 }
 
 impl Scorer for Noise {
-    fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
-        slots.extend(sentences.iter().map(|_| SlotId::default()));
-    }
-
     fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
         rows.reset_for(queries, self.n_actions);
         for (row, query, view) in Views::by_row(queries) {

@@ -50,21 +50,21 @@ const MAX_WORDS: u64 = 1 << 32;
 #[derive(Clone, Debug)]
 pub(crate) struct ModelParts {
     /// The words.
-    pub(crate) vocabulary: Arc<Vocabulary>,
+    pub vocabulary: Arc<Vocabulary>,
     /// The weights.
-    pub(crate) scorer: Arc<dyn ScorerModel>,
+    pub scorer: Arc<dyn ScorerModel>,
     /// How it was trained.
-    pub(crate) config: TrainConfig,
+    pub config: TrainConfig,
     /// Of the winners of beam search for the development set.
-    pub(crate) score_gaps: ScoreGaps,
+    pub score_gaps: ScoreGaps,
 }
 
 /// A model of a known system.
 #[derive(Debug)]
 pub(crate) struct TypedModel<S: Registered> {
     /// The system, with its labels.
-    pub(crate) system: Arc<S>,
-    pub(crate) parts: ModelParts,
+    pub system: Arc<S>,
+    pub parts: ModelParts,
 }
 
 impl<S: Registered> Clone for TypedModel<S> {
@@ -135,7 +135,7 @@ impl<S: Registered> AnyModel for TypedModel<S> {
     }
 
     fn check(&self, method: Method) -> Result<(), String> {
-        method.check(&*self.system, &*self.parts.scorer.scorer())
+        method.check(&*self.system, &mut *self.parts.scorer.scorer())
     }
 }
 

@@ -57,10 +57,6 @@ impl Table {
 }
 
 impl Scorer for Table {
-    fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
-        slots.extend(sentences.iter().map(|_| SlotId::default()));
-    }
-
     fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
         rows.reset_for(queries, self.n_actions);
         for (row, query, view) in Views::by_row(queries) {

@@ -120,9 +120,9 @@ impl SystemVisitor for Walks {
 /// What a training run reported.
 #[derive(Default)]
 pub(super) struct Kept {
-    pub(super) reports: Vec<EpochReport>,
-    pub(super) checkpoints: Vec<Checkpoint>,
-    pub(super) stopped: Option<Error>,
+    pub reports: Vec<EpochReport>,
+    pub checkpoints: Vec<Checkpoint>,
+    pub stopped: Option<Error>,
 }
 
 impl Log for Kept {

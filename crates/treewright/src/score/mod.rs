@@ -32,8 +32,8 @@ use crate::weights::kernel;
 /// Every kind of scorer.
 const KINDS: &[&dyn ScorerKind] = &[
     &perceptron::PerceptronKind,
-    &neural::NeuralKind,
-    &stack_lstm::StackLstmKind,
+    neural::KIND,
+    stack_lstm::KIND,
     #[cfg(test)]
     &bigrams::Bigrams,
 ];
@@ -135,8 +135,10 @@ impl<'a> Views<'a> {
 /// One row of scores per view; the batch is the only call, one state is a batch of one.
 pub trait Scorer: Send {
     /// Opens sentences, as many as there are, and appends a slot for each: an encoder runs over all of them at once. Every
-    /// slot that is open has a forest of its own.
-    fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>);
+    /// slot that is open has a forest of its own. A scorer that keeps nothing of sentences needs one slot for all.
+    fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
+        slots.extend(sentences.iter().map(|_| SlotId::default()));
+    }
 
     /// Closes a sentence; its slot may be used again. Nothing to do for a scorer that keeps nothing of sentences.
     fn close(&mut self, _slot: SlotId) {}
@@ -147,11 +149,6 @@ pub trait Scorer: Send {
     /// For exact search: scores as sums over single items, where that is what they are.
     fn by_item(&mut self) -> Option<&mut dyn ItemScorer> {
         None
-    }
-
-    /// Are the scores sums over single items?
-    fn is_by_item(&self) -> bool {
-        false
     }
 
     /// Are scores logarithms of what the probabilities of legal actions are proportional to? Then search adds up logarithms

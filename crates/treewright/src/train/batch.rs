@@ -5,16 +5,15 @@ use super::local::{Guide, exploration, unfit};
 use super::loss::{Best, Hinge, HingeAll, Log, Loss};
 use super::{Epoch, Example, Task};
 use crate::config::LossKind;
+use crate::decode::Lane;
 use crate::error::Result;
-use crate::forest::{Forest, View};
-use crate::ids::ActionId;
+use crate::forest::Forest;
 use crate::oracle::Oracle;
 use crate::parallel;
 use crate::registry::{OracleKind, Registered};
 use crate::rng::Rng;
 use crate::score::{BatchLearner, LearnerPart, Rows, SlotId, Views};
 use crate::sentence::Sentence;
-use crate::system::ActionSet;
 
 /// Minibatches whose sentences are put in order of length together: enough for sentences of nearly the same length, few
 /// enough for minibatches that differ from epoch to epoch.
@@ -115,12 +114,8 @@ struct Trainer<'a, S: Registered> {
 
 /// A sentence on its way.
 struct Walk<S: Registered> {
-    slot: SlotId,
-    forest: Forest,
-    state: S::State,
-    views: [View; 1],
+    lane: Lane<S>,
     oracle: Box<dyn Oracle<S>>,
-    legal: ActionSet,
     rng: Rng,
 }
 
@@ -137,18 +132,20 @@ impl<S: Registered> Trainer<'_, S> {
         let (mut rows, mut gradients) = (Rows::default(), Rows::default());
         let (mut guide, mut counts, mut gradient) = (Guide::new(self.explore), Counts::default(), Vec::new());
         loop {
-            walks.retain_mut(|walk| self.has_choice(walk));
+            walks.retain_mut(|Walk { lane, oracle, .. }| {
+                lane.has_choice(self.system, |forest, state, action| {
+                    oracle.advance(self.system, forest, state, action);
+                })
+            });
             if walks.is_empty() {
                 break;
             }
-            let queries: Vec<Views<'_>> = walks
-                .iter()
-                .map(|walk: &Walk<S>| Views { slot: walk.slot, forest: &walk.forest, views: &walk.views })
-                .collect();
+            let queries: Vec<Views<'_>> = walks.iter().map(|walk| walk.lane.views()).collect();
             part.score(&queries, &mut rows);
             gradients.reset(walks.len(), self.system.n_actions());
             for (row, walk) in walks.iter_mut().enumerate() {
-                let Walk { forest, state, oracle, legal, rng, .. } = walk;
+                let Walk { lane, oracle, rng } = walk;
+                let Lane { forest, state, legal, .. } = lane;
                 let best = guide.ask(self.system, &mut **oracle, (forest, state), (&rows, row), legal);
                 counts.n_steps += 1;
                 counts.n_wrong += u64::from(!guide.good.contains(best.predicted));
@@ -156,7 +153,7 @@ impl<S: Registered> Trainer<'_, S> {
                 let out = gradients.row_mut(row);
                 gradient.iter().for_each(|&(action, by)| out[action.index()] = by);
                 let action = guide.next(self.system, &mut **oracle, (forest, state), best, rng);
-                *state = self.system.apply(forest, state, action);
+                lane.take(self.system, action);
             }
             part.backward(&gradients);
         }
@@ -168,34 +165,12 @@ impl<S: Registered> Trainer<'_, S> {
     fn start(&self, number: usize, example: &Example, slot: SlotId) -> Result<Walk<S>> {
         let oracle =
             self.oracle.for_gold(self.system, &self.gold[example.gold]).map_err(|why| unfit(&why))?;
-        let mut forest = Forest::new();
-        let state = self.system.start(&mut forest, &example.sentence);
         Ok(Walk {
-            slot,
-            views: [self.system.view(&state)],
-            forest,
-            state,
+            lane: Lane::new(self.system, &example.sentence, slot, Forest::new()),
             oracle,
-            legal: ActionSet::default(),
             // Each sentence has a generator of its own, so that the parts do not depend on each other.
             rng: Rng::new(self.seed ^ (number as u64).wrapping_mul(0xA24B_AED4_963E_E407)),
         })
-    }
-
-    /// Goes on to the next state with a choice; is there one?
-    fn has_choice(&self, walk: &mut Walk<S>) -> bool {
-        let Walk { forest, state, oracle, legal, views, .. } = walk;
-        while !self.system.is_final(forest, state) {
-            self.system.legal(forest, state, legal);
-            if !legal.is_single() {
-                views[0] = self.system.view(state);
-                return true;
-            }
-            let action: ActionId = legal.first().expect("there is one");
-            oracle.advance(self.system, forest, state, action);
-            *state = self.system.apply(forest, state, action);
-        }
-        false
     }
 }
 

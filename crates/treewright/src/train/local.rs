@@ -64,7 +64,7 @@ pub(super) struct Guide {
     /// With this probability the model's own mistakes are followed.
     explore: f64,
     /// The optimal actions of the last state.
-    pub(super) good: ActionSet,
+    pub good: ActionSet,
     allowed: ActionSet,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Guide {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Best {
     /// Of all legal ones.
-    pub(super) predicted: ActionId,
+    pub predicted: ActionId,
     /// Of the optimal ones.
     good: ActionId,
 }

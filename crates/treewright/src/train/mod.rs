@@ -203,7 +203,7 @@ pub fn train_on(
     let shared = Shared { vocabulary: vocabulary.clone(), kind_ends };
     let sentences: Vec<&Sentence> = examples.iter().map(|example| &example.sentence).collect();
     let mut learner = <dyn ScorerKind>::named(&config.scorer)?.learner(config, shared, &sentences)?;
-    check_search(&*task, config, &learner)?;
+    check_search(&*task, config, &mut learner)?;
     let fingerprint = examples::fingerprint(config, &examples);
     let (mut reports, mut best) = (Vec::new(), None::<(f64, Model)>);
     if let Some(checkpoint) = resume {
@@ -278,10 +278,10 @@ fn chosen(items: Range<usize>, weight: f64, rng: &mut Rng) -> Vec<usize> {
 }
 
 /// Can the learner be trained, and what it learns be searched, like this?
-fn check_search(task: &dyn AnyTask, config: &TrainConfig, learner: &AnyLearner) -> Result<()> {
+fn check_search(task: &dyn AnyTask, config: &TrainConfig, learner: &mut AnyLearner) -> Result<()> {
     let method = Method::of(config);
     match learner {
-        AnyLearner::Online(learner) => task.check(method, &**learner),
+        AnyLearner::Online(learner) => task.check(method, &mut **learner),
         AnyLearner::Batch(_) if config.is_global() => {
             let message = format!(
                 "the {} scorer learns step by step: train with update = \"local\" (--update local)",
@@ -289,7 +289,7 @@ fn check_search(task: &dyn AnyTask, config: &TrainConfig, learner: &AnyLearner) 
             );
             Err(Error::new(Code::BadTraining, message))
         }
-        AnyLearner::Batch(learner) => task.check(method, &*learner.freeze()?.scorer()),
+        AnyLearner::Batch(learner) => task.check(method, &mut *learner.freeze()?.scorer()),
     }
 }
 
@@ -312,7 +312,7 @@ trait AnyTask {
     ///
     /// # Errors
     /// Why not.
-    fn check(&self, method: Method, scorer: &dyn Scorer) -> Result<()>;
+    fn check(&self, method: Method, scorer: &mut dyn Scorer) -> Result<()>;
     /// A model with what was learnt.
     fn model(&self, parts: ModelParts) -> Model;
 }
@@ -334,7 +334,7 @@ impl<S: Registered> AnyTask for Task<S> {
         }
     }
 
-    fn check(&self, method: Method, scorer: &dyn Scorer) -> Result<()> {
+    fn check(&self, method: Method, scorer: &mut dyn Scorer) -> Result<()> {
         method.check(&*self.system, scorer).map_err(|why| Error::new(Code::BadTraining, why))
     }
 

@@ -32,17 +32,17 @@ use super::space::{Grammar, NEVER, Space};
 #[derive(Clone, Copy)]
 pub(super) struct Settings<'a> {
     /// The most groups of items that end at a place.
-    pub(super) max_groups: usize,
+    pub max_groups: usize,
     /// The most classes of shifts at a place.
-    pub(super) max_classes: usize,
+    pub max_classes: usize,
     /// What is built over a span counts as the best of all its symbols.
-    pub(super) merges_labels: bool,
+    pub merges_labels: bool,
     /// For each place its shifts, the likeliest first.
-    pub(super) likeliest: &'a [Vec<usize>],
+    pub likeliest: &'a [Vec<usize>],
     /// Trees with a lower score are of no interest.
-    pub(super) floor: i32,
+    pub floor: i32,
     /// When to give up.
-    pub(super) deadline: Option<Instant>,
+    pub deadline: Option<Instant>,
 }
 
 /// What is known of an item beside its node: the group of what lies below it, and the class of its first shift. As one
@@ -117,7 +117,7 @@ pub(super) struct Bounds {
     /// item on the left.
     wanted_rows: Vec<(State, Option<State>)>,
     /// For each node the highest score of a tree with it, if that is not below the floor.
-    pub(super) totals: Vec<i32>,
+    pub totals: Vec<i32>,
 }
 
 impl Bounds {

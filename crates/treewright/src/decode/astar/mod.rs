@@ -113,13 +113,13 @@ impl<S: TransitionSystem> AStar<S> {
     ///
     /// # Errors
     /// Why not, and what else to do.
-    pub fn check(system: &S, scorer: &dyn Scorer) -> Result<(), String> {
+    pub fn check(system: &S, scorer: &mut dyn Scorer) -> Result<(), String> {
         if system.span_actions().is_none() {
             return Err("exact search needs the system bottom-up-2n (--recipe paper-001 trains it); for others there is \
                         --decoder beam"
                 .to_owned());
         }
-        if !scorer.is_by_item() {
+        if scorer.by_item().is_none() {
             return Err("exact search needs features that each look at one item or at the buffer, without heads or \
                         children, as the feature set `simplified` has them; with others, --decoder dp merges what is alike"
                 .to_owned());

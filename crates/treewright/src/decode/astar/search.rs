@@ -46,8 +46,8 @@ impl BuildHasher for InlineHasher {
 /// What may be looked at, at most.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    pub(super) max_items: usize,
-    pub(super) deadline: Option<Instant>,
+    pub max_items: usize,
+    pub deadline: Option<Instant>,
 }
 
 /// A bound on what is not under an item: a node, the shift that began it, and the node below.
@@ -58,14 +58,14 @@ pub(super) trait Outside {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Item {
     /// The node below, or none.
-    pub(super) below: u32,
-    pub(super) node: u32,
+    pub below: u32,
+    pub node: u32,
     /// The number of the shift that began it, among those of its place.
-    pub(super) first: u16,
+    pub first: u16,
     is_closed: bool,
-    pub(super) inside: i32,
+    pub inside: i32,
     /// What it was made of.
-    pub(super) edge: Edge,
+    pub edge: Edge,
     /// Where its joints are, once it left the agenda.
     joints: (u32, u32),
     /// The next of the closed items with the same node, and with the same node below.
@@ -76,9 +76,9 @@ pub(super) struct Item {
 /// Two items that are joined by an action; none for an item over one word.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
-    pub(super) left: u32,
-    pub(super) right: u32,
-    pub(super) action: u16,
+    pub left: u32,
+    pub right: u32,
+    pub action: u16,
 }
 
 /// What an item and the node below it can be joined to, and what the reduction scores.
@@ -92,9 +92,9 @@ struct Joint {
 /// An edge with the item it makes and what it adds to the insides of its parts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Derived {
-    pub(super) item: u32,
-    pub(super) edge: Edge,
-    pub(super) added: i32,
+    pub item: u32,
+    pub edge: Edge,
+    pub added: i32,
 }
 
 /// How a search ended.
@@ -111,7 +111,7 @@ pub(super) enum Ending {
 /// The memory of a search, which is used again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Search {
-    pub(super) items: Vec<Item>,
+    pub items: Vec<Item>,
     /// From what an item is to its number.
     numbers: HashMap<(u32, u32, u16), u32, InlineHasher>,
     agenda: BinaryHeap<(i32, Reverse<u32>)>,
@@ -120,21 +120,21 @@ pub(super) struct Search {
     with_below: Vec<u32>,
     joints: Vec<Joint>,
     /// All edges, if they are wanted.
-    pub(super) edges: Vec<Derived>,
+    pub edges: Vec<Derived>,
     /// The complete items, best first.
-    pub(super) goals: Vec<u32>,
+    pub goals: Vec<u32>,
 }
 
 /// What a search is about.
 pub(super) struct Problem<'a> {
-    pub(super) grammar: &'a Grammar,
-    pub(super) space: &'a Space,
-    pub(super) outside: &'a dyn Outside,
+    pub grammar: &'a Grammar,
+    pub space: &'a Space,
+    pub outside: &'a dyn Outside,
     /// Derivations with lower scores are of no interest.
-    pub(super) floor: i32,
+    pub floor: i32,
     /// Are all derivations above the floor wanted, or the best alone?
-    pub(super) wants_all: bool,
-    pub(super) limits: Limits,
+    pub wants_all: bool,
+    pub limits: Limits,
 }
 
 impl Search {

@@ -31,9 +31,9 @@ pub(super) struct Grammar {
     inner: Range<usize>,
     temporaries: Range<usize>,
     /// The columns of a row: a number for each action, and some that count for nothing.
-    pub(super) n_columns: usize,
+    pub n_columns: usize,
     /// The first columns, with all shifts among them.
-    pub(super) n_shift_columns: usize,
+    pub n_shift_columns: usize,
     /// The columns before this one have no reductions.
     first_reduction: usize,
     /// For each symbol, and last for a bare word, the shift that makes it.
@@ -43,9 +43,9 @@ pub(super) struct Grammar {
     /// The reductions whose head is on either side.
     left_headed: Vec<u16>,
     right_headed: Vec<u16>,
-    pub(super) finish: usize,
+    pub finish: usize,
     /// For each tag the symbols that words with it may have above them.
-    pub(super) unaries: BTreeMap<Str, BTreeSet<u32>>,
+    pub unaries: BTreeMap<Str, BTreeSet<u32>>,
 }
 
 impl Grammar {
@@ -160,9 +160,9 @@ impl Grammar {
 /// A symbol over a span.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SpanNode {
-    pub(super) symbol: u16,
-    pub(super) left: u16,
-    pub(super) right: u16,
+    pub symbol: u16,
+    pub left: u16,
+    pub right: u16,
     /// Which of the rows are its own.
     row: u32,
 }
@@ -170,9 +170,9 @@ pub(super) struct SpanNode {
 /// All nodes of a sentence that are still of interest, by their cells, and what they add to scores.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Space {
-    pub(super) n: usize,
+    pub n: usize,
     n_columns: usize,
-    pub(super) nodes: Vec<SpanNode>,
+    pub nodes: Vec<SpanNode>,
     /// For each cell, where its nodes begin; see [`Space::cell`].
     starts: Vec<u32>,
     tops: Vec<i16>,

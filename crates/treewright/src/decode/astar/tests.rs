@@ -47,10 +47,6 @@ impl SumOfNoise {
 }
 
 impl Scorer for SumOfNoise {
-    fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
-        slots.extend(sentences.iter().map(|_| SlotId::default()));
-    }
-
     fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
         rows.reset_for(queries, self.n_actions);
         let mut part = vec![0; self.n_actions];
@@ -69,11 +65,7 @@ impl Scorer for SumOfNoise {
     }
 
     fn by_item(&mut self) -> Option<&mut dyn ItemScorer> {
-        Some(self)
-    }
-
-    fn is_by_item(&self) -> bool {
-        self.is_separate
+        if self.is_separate { Some(self) } else { None }
     }
 }
 
@@ -158,6 +150,13 @@ fn learnt(system: &BottomUp2n, sentence: &Sentence, seed: u64) -> Perceptron {
     learner
 }
 
+/// As it learns, and as it parses.
+fn learnt_and_frozen(system: &BottomUp2n, sentence: &Sentence, seed: u64) -> [Box<dyn Scorer>; 2] {
+    let learner = learnt(system, sentence, seed);
+    let model = learner.freeze().expect("few weights");
+    [Box::new(learner), model.scorer()]
+}
+
 fn rng_sign(seed: u64) -> bool {
     Rng::new(seed).below(2) == 0
 }
@@ -182,11 +181,8 @@ fn random_states(
 #[test]
 fn what_items_add_sums_up_to_the_scores_of_states() {
     let (system, sentence) = (small(), laws::sentence(7));
-    let learner = learnt(&system, &sentence, 3);
-    let model = learner.freeze().expect("few weights");
-    let mut scorers: [Box<dyn Scorer>; 2] = [Box::new(learner), model.scorer()];
-    for scorer in &mut scorers {
-        assert!(scorer.is_by_item());
+    for mut scorer in learnt_and_frozen(&system, &sentence, 3) {
+        assert!(scorer.by_item().is_some());
         let (mut rows, mut rng, mut n_scores) = (Rows::default(), Rng::new(5), 0);
         for _ in 0..20 {
             // Every derivation has a forest of its own.
@@ -224,13 +220,10 @@ fn what_items_add_sums_up_to_the_scores_of_states() {
 #[test]
 fn many_spans_at_once_have_the_rows_that_each_has_alone() {
     let (system, sentence) = (small(), laws::sentence(9));
-    let learner = learnt(&system, &sentence, 4);
-    let model = learner.freeze().expect("few weights");
-    let mut scorers: [Box<dyn Scorer>; 2] = [Box::new(learner), model.scorer()];
     let labels = [(Kind::Constituent, 0), (Kind::Constituent, 1), (Kind::Temporary, 2)]
         .map(|(kind, label)| Some((kind, LabelId::new(label))));
     let n_columns = system.n_actions().next_multiple_of(16);
-    for scorer in &mut scorers {
+    for mut scorer in learnt_and_frozen(&system, &sentence, 4) {
         for (n, role) in [(9, Role::Top), (9, Role::Below), (5, Role::Top), (9, Role::Top)] {
             let sentence = laws::sentence(n);
             let spans: Vec<Range<usize>> =
@@ -314,9 +307,9 @@ fn limits_hold_for_bounds_as_well() {
 #[test]
 fn other_systems_and_features_are_refused() {
     let mut scorer = SumOfNoise::new(small().n_actions(), 1, 9);
-    assert_eq!(AStar::check(&small(), &scorer), Ok(()));
+    assert_eq!(AStar::check(&small(), &mut scorer), Ok(()));
     let swap = crate::systems::arc_standard_swap::ArcStandardSwap::with_labels(["a".into()], true);
-    assert!(AStar::check(&swap, &scorer).is_err_and(|why| why.contains("bottom-up-2n")));
+    assert!(AStar::check(&swap, &mut scorer).is_err_and(|why| why.contains("bottom-up-2n")));
     scorer.is_separate = false;
-    assert!(AStar::check(&small(), &scorer).is_err_and(|why| why.contains("simplified")));
+    assert!(AStar::check(&small(), &mut scorer).is_err_and(|why| why.contains("simplified")));
 }

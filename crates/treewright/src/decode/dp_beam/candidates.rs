@@ -10,13 +10,13 @@ const SPARE: usize = 4;
 /// A successor of an item.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
-    pub(super) score: f64,
+    pub score: f64,
     /// In the newest level.
-    pub(super) parent: u32,
+    pub parent: u32,
     /// Which predictor of its origin a pop is over; 0 for other actions.
-    pub(super) predictor: u32,
-    pub(super) action: ActionId,
-    pub(super) gain: f32,
+    pub predictor: u32,
+    pub action: ActionId,
+    pub gain: f32,
 }
 
 impl Candidate {
@@ -31,12 +31,12 @@ impl Candidate {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Candidates {
     /// In order, after the last was offered.
-    pub(super) list: Vec<Candidate>,
+    pub list: Vec<Candidate>,
     capacity: usize,
     /// No candidate up to this score is among the best.
-    pub(super) floor: f64,
+    pub floor: f64,
     /// Was any left out?
-    pub(super) is_pruned: bool,
+    pub is_pruned: bool,
 }
 
 impl Candidates {

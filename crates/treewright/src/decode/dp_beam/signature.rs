@@ -47,7 +47,7 @@ pub(super) struct Signer {
     known: Vec<u32>,
     /// For tests: a part of signatures that is left out.
     #[cfg(test)]
-    pub(super) left_out: Option<Part>,
+    pub left_out: Option<Part>,
 }
 
 impl Signer {

@@ -7,9 +7,10 @@ use super::file::{self, Extra, Numbers, Precision};
 use super::layers::Arrays;
 use super::words::Vectors;
 use crate::config::EncoderFiles;
+use crate::error::Result;
 use crate::map::WordSource;
 use crate::rng::Rng;
-use crate::score::{Scorer, ScorerModel};
+use crate::score::{Scorer, ScorerModel, Shared, StoredScorer};
 
 /// A network without its numbers: sizes, and where each array lies among all numbers.
 pub(in crate::score) trait AnyNetwork: Clone + Debug + Send + Sync + 'static {
@@ -43,10 +44,10 @@ pub(in crate::score) trait AnyNetwork: Clone + Debug + Send + Sync + 'static {
 /// A network with all it needs to compute.
 #[derive(Debug)]
 pub(in crate::score) struct Weights<'a, N: AnyNetwork> {
-    pub(in crate::score) network: &'a N,
-    pub(in crate::score) packed: &'a N::Packed,
+    pub network: &'a N,
+    pub packed: &'a N::Packed,
     /// All numbers.
-    pub(in crate::score) all: &'a [f32],
+    pub all: &'a [f32],
 }
 
 impl<N: AnyNetwork> Clone for Weights<'_, N> {
@@ -64,6 +65,9 @@ pub(in crate::score) trait ParsingNetwork: AnyNetwork {
 
     /// What the model file says beside the numbers.
     fn header(&self) -> serde_json::Value;
+
+    /// The model that a file keeps.
+    fn load(stored: StoredScorer, shared: Shared) -> Result<NetworkModel<Self>>;
 
     fn scorer(model: NetworkModel<Self>) -> Box<dyn Scorer>;
 
@@ -87,7 +91,7 @@ pub(in crate::score) trait ParsingNetwork: AnyNetwork {
 /// A network with its numbers.
 #[derive(Clone, Debug)]
 pub(in crate::score) struct NetworkModel<N: AnyNetwork> {
-    pub(in crate::score) network: Arc<N>,
+    pub network: Arc<N>,
     packed: Arc<N::Packed>,
     /// The file.
     words: Arc<dyn WordSource>,

@@ -1,15 +1,36 @@
 //! Networks learn from minibatches. A minibatch is cut into shards, whose gradients are added up in order.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::any_network::{NetworkModel, ParsingNetwork, Weights};
 use super::file::Extra;
 use super::optimiser::{Optimiser, StepSettings, gather};
-use crate::config::{LossKind, OptimiserKind};
+use crate::config::{LossKind, OptimiserKind, TrainConfig};
 use crate::error::Result;
 use crate::rng::Rng;
-use crate::score::{BatchLearner, LearnerPart, Learning, Mode, Rows, Scorer, ScorerModel, SlotId, Views};
+use crate::score::{
+    AnyLearner, BatchLearner, LearnerPart, Learning, Mode, Rows, Scorer, ScorerKind, ScorerModel, Shared,
+    SlotId, StoredScorer, Views,
+};
 use crate::sentence::Sentence;
+
+/// The kind of scorer that a network is.
+pub(in crate::score) struct NetworkKind<N>(pub PhantomData<fn() -> N>);
+
+impl<N: LearningNetwork> ScorerKind for NetworkKind<N> {
+    fn name(&self) -> &'static str {
+        N::KIND
+    }
+
+    fn learner(&self, config: &TrainConfig, shared: Shared, sentences: &[&Sentence]) -> Result<AnyLearner> {
+        Ok(AnyLearner::Batch(Box::new(N::learner(config, shared, sentences)?)))
+    }
+
+    fn load(&self, stored: StoredScorer, shared: Shared) -> Result<Arc<dyn ScorerModel>> {
+        Ok(Arc::new(N::load(stored, shared)?))
+    }
+}
 
 /// A network that can learn.
 pub(in crate::score) trait LearningNetwork: ParsingNetwork {
@@ -18,6 +39,10 @@ pub(in crate::score) trait LearningNetwork: ParsingNetwork {
 
     /// Makes the first numbers differ from those of other kinds with the same seed.
     const SALT: u64;
+
+    /// A learner that knows nothing yet, for these training sentences.
+    fn learner(config: &TrainConfig, shared: Shared, sentences: &[&Sentence])
+    -> Result<NetworkLearner<Self>>;
 
     /// The number of embeddings' numbers, which come first: of these a minibatch touches few.
     fn n_embedded(&self) -> usize;
@@ -57,10 +82,10 @@ pub(in crate::score) type Advance<'a> = &'a mut dyn FnMut(usize, usize);
 /// How a network learns.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::score) struct BatchSettings {
-    pub(in crate::score) batch_words: usize,
-    pub(in crate::score) shards: usize,
-    pub(in crate::score) loss: LossKind,
-    pub(in crate::score) step: StepSettings,
+    pub batch_words: usize,
+    pub shards: usize,
+    pub loss: LossKind,
+    pub step: StepSettings,
 }
 
 /// A network that learns.
@@ -189,11 +214,11 @@ impl<N: LearningNetwork> BatchLearner for NetworkLearner<N> {
 
 /// A part of a minibatch, for one thread.
 pub(in crate::score) struct Part<'a, N: LearningNetwork> {
-    pub(in crate::score) weights: Weights<'a, N>,
-    pub(in crate::score) memory: &'a mut N::Memory,
-    pub(in crate::score) rng: Rng,
+    pub weights: Weights<'a, N>,
+    pub memory: &'a mut N::Memory,
+    pub rng: Rng,
     /// The share of the training that is over.
-    pub(in crate::score) progress: f64,
+    pub progress: f64,
     gradients: &'a mut Vec<f32>,
     n_sentences: &'a mut usize,
     n_words: &'a mut usize,

@@ -1,5 +1,21 @@
 //! Tests only: gradients against finite differences.
 
+/// As [`check`], for some of the numbers that a function depends on.
+#[track_caller]
+pub(in crate::score) fn check_some(
+    all: &[f32],
+    gradients: &[f32],
+    checked: &[usize],
+    mut function: impl FnMut(&[f32]) -> f64,
+) {
+    let [at, expected] = [all, gradients].map(|of| checked.iter().map(|&i| of[i]).collect::<Vec<f32>>());
+    let mut all = all.to_vec();
+    check(&at, &expected, 2e-3, |moved| {
+        checked.iter().zip(moved).for_each(|(&i, &value)| all[i] = value);
+        function(&all)
+    });
+}
+
 /// Checks each gradient of a function at `at` against the slope between points near it, up to the error of 32-bit numbers,
 /// which grows with the values of the function.
 #[track_caller]

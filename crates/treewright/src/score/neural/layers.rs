@@ -7,9 +7,9 @@ use crate::rng::Rng;
 /// Where an array of parameters lies among all of them. It is stored row by row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::score) struct Array {
-    pub(in crate::score) start: usize,
-    pub(in crate::score) n_rows: usize,
-    pub(in crate::score) n_columns: usize,
+    pub start: usize,
+    pub n_rows: usize,
+    pub n_columns: usize,
 }
 
 impl Array {
@@ -39,17 +39,17 @@ impl Array {
 /// Gives every array its place, one after the other, and keeps their names for the model file.
 #[derive(Clone, Debug, Default)]
 pub(in crate::score) struct Arrays {
-    pub(in crate::score) named: Vec<Named>,
-    pub(in crate::score) n_numbers: usize,
+    pub named: Vec<Named>,
+    pub n_numbers: usize,
 }
 
 /// An array with its name.
 #[derive(Clone, Debug)]
 pub(in crate::score) struct Named {
-    pub(in crate::score) name: String,
-    pub(in crate::score) array: Array,
+    pub name: String,
+    pub array: Array,
     /// Are its rows looked up one by one? Otherwise it is multiplied with as a whole.
-    pub(in crate::score) is_table: bool,
+    pub is_table: bool,
 }
 
 impl Arrays {
@@ -81,8 +81,8 @@ impl Arrays {
 /// y = x W + b.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::score) struct Linear {
-    pub(in crate::score) weights: Array,
-    pub(in crate::score) bias: Array,
+    pub weights: Array,
+    pub bias: Array,
 }
 
 impl Linear {

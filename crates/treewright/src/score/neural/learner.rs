@@ -3,16 +3,19 @@
 use std::sync::Arc;
 
 use super::any_network::ParsingNetwork;
-use super::batch_learner::{Advance, BatchSettings, LearningNetwork, Part};
-use super::encoder::InputMemory;
+use super::batch_learner::{Advance, BatchSettings, LearningNetwork, NetworkLearner, Part};
+use super::characters::Alphabet;
+use super::encoder::{Encoder, EncoderInput, InputMemory};
 use super::file::Extra;
 use super::layers::Dropout;
 use super::network::{BackMemory, Encoding, Network, States, Weights};
 use super::optimiser::{Slower, StepSettings};
-use crate::config::{NeuralConfig, OptimiserKind};
-use crate::error::Result;
+use super::places::{Places, default_places};
+use super::words::{Lexicon, Reader, TagColumn, TagSet, Vectors};
+use crate::config::{NeuralConfig, OptimiserKind, TrainConfig};
+use crate::error::{Code, Error, Result};
 use crate::parallel;
-use crate::score::{Rows, SlotId, Slots, Views};
+use crate::score::{Rows, Shared, SlotId, Slots, Views};
 use crate::sentence::Sentence;
 
 /// How the network learns; the weights of an encoder that are learnt are the last, from `tuned` on.
@@ -55,6 +58,45 @@ impl LearningNetwork for Network {
     type Memory = Memory;
 
     const SALT: u64 = 0x6E65_7572_616C;
+
+    fn learner(
+        config: &TrainConfig,
+        shared: Shared,
+        sentences: &[&Sentence],
+    ) -> Result<NetworkLearner<Self>> {
+        let mut settings = config.neural.clone();
+        if settings.places.trim().is_empty() {
+            let info = config.system.info();
+            default_places(info.kind, info.is_binary).clone_into(&mut settings.places);
+        }
+        let places = Places::parse(&settings.places)
+            .map_err(|why| Error::new(Code::BadTraining, format!("neural.places: {why}")))?;
+        let NeuralConfig { affix_rows: n_rows, affixes, tags, tag_weight, char_size, .. } = settings;
+        let reader = Reader {
+            lexicon: Lexicon::of(sentences),
+            alphabet: (char_size > 0).then(|| Alphabet::of(sentences)),
+            vectors: Vectors::of(&config.vectors),
+            n_rows,
+            affixes,
+            tags,
+        };
+        // Tags that are looked at need not be learnt.
+        let columns = TagColumn::ALL.iter().filter(|_| tag_weight > 0.0 && !tags);
+        let tag_sets =
+            columns.map(|column| TagSet::of(*column, sentences)).filter(|set| set.tags.len() > 1).collect();
+        let (mut encoder, mut extra) = (None, Vec::new());
+        if !config.encoder.is_empty() {
+            let pretrained = Encoder::read(&config.encoder, settings.encoder_layers)?;
+            let outputs = settings.encoder_outputs();
+            let (input, arrays) = EncoderInput::learning(&pretrained, &outputs, settings.fine_tune);
+            (encoder, extra) = (Some(Arc::new(input)), arrays);
+        }
+        let header = encoder.as_ref().map(|encoder| &encoder.header);
+        let mut network = Network::new(&settings, reader, header, tag_sets, places, shared.kind_ends);
+        network.encoder = encoder;
+        let settings = self::settings(&settings, network.tuned);
+        Ok(NetworkLearner::new(network, extra, settings, config.seed))
+    }
 
     fn n_embedded(&self) -> usize {
         self.n_embedded

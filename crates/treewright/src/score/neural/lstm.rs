@@ -117,7 +117,7 @@ pub(super) struct LstmMemory {
     c: Vec<f32>,
     tanh_c: Vec<f32>,
     /// The states of both directions, side by side: what comes out.
-    pub(super) h: Vec<f32>,
+    pub h: Vec<f32>,
     c_before: Vec<f32>,
     dc: Vec<f32>,
     h_before: Vec<f32>,

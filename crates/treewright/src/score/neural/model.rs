@@ -14,7 +14,7 @@ use super::places::Places;
 use super::words::{Lexicon, Reader, TagSet};
 use crate::config::{EncoderFiles, NeuralConfig};
 use crate::error::Result;
-use crate::score::{Rows, Scorer, SlotId, Slots, StoredScorer, Views, WordTags, bad_model};
+use crate::score::{Rows, Scorer, Shared, SlotId, Slots, StoredScorer, Views, WordTags, bad_model};
 use crate::sentence::{Sentence, Str, Token};
 
 /// What the model file says beside the numbers.
@@ -31,9 +31,19 @@ struct Header {
 
 pub(super) type NeuralModel = NetworkModel<Network>;
 
-impl NeuralModel {
-    /// The model that a file keeps.
-    pub(super) fn load(stored: StoredScorer, kind_ends: Vec<usize>) -> Result<Self> {
+impl ParsingNetwork for Network {
+    const KIND: &'static str = "neural";
+
+    fn header(&self) -> serde_json::Value {
+        let Network { config, reader, tag_sets, encoder, .. } = self;
+        let Reader { lexicon, alphabet, .. } = reader.clone();
+        let encoder = encoder.as_ref().map(|encoder| encoder.header.clone());
+        let (settings, tag_sets) = (config.clone(), tag_sets.clone());
+        let header = Header { settings, lexicon, alphabet, tag_sets, encoder };
+        serde_json::to_value(header).expect("plain data")
+    }
+
+    fn load(stored: StoredScorer, shared: Shared) -> Result<NeuralModel> {
         let (Header { settings, lexicon, alphabet, tag_sets, encoder }, words) = stored.open()?;
         settings.check().map_err(|error| bad_model(error.message))?;
         if tag_sets.iter().any(|set| set.tags.is_empty()) {
@@ -48,7 +58,8 @@ impl NeuralModel {
         let NeuralConfig { affix_rows: n_rows, affixes, tags, .. } = settings;
         let reader = Reader { lexicon, alphabet, vectors, n_rows, affixes, tags };
         encoder.iter().try_for_each(EncoderHeader::check).map_err(bad_model)?;
-        let mut network = Network::new(&settings, reader, encoder.as_ref(), tag_sets, places, kind_ends);
+        let mut network =
+            Network::new(&settings, reader, encoder.as_ref(), tag_sets, places, shared.kind_ends);
         let extra = encoder.as_ref().map_or(Vec::new(), EncoderHeader::outline);
         let (numbers, vectors, extra) =
             file::read(words.words(), &network.arrays, &extra).map_err(bad_model)?;
@@ -56,20 +67,7 @@ impl NeuralModel {
         if let Some(header) = encoder {
             network.encoder = Some(EncoderInput::load_shared(header, &words, &extra).map_err(bad_model)?);
         }
-        Ok(Self::of_file(Arc::new(network), words, numbers))
-    }
-}
-
-impl ParsingNetwork for Network {
-    const KIND: &'static str = "neural";
-
-    fn header(&self) -> serde_json::Value {
-        let Network { config, reader, tag_sets, encoder, .. } = self;
-        let Reader { lexicon, alphabet, .. } = reader.clone();
-        let encoder = encoder.as_ref().map(|encoder| encoder.header.clone());
-        let (settings, tag_sets) = (config.clone(), tag_sets.clone());
-        let header = Header { settings, lexicon, alphabet, tag_sets, encoder };
-        serde_json::to_value(header).expect("plain data")
+        Ok(NetworkModel::of_file(Arc::new(network), words, numbers))
     }
 
     fn scorer(model: NeuralModel) -> Box<dyn Scorer> {

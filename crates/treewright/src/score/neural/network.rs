@@ -30,28 +30,28 @@ const NO_LABEL: u32 = u32::MAX;
 /// A network without its numbers: sizes, and where each array lies among all numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Network {
-    pub(super) config: NeuralConfig,
-    pub(super) reader: Reader,
-    pub(super) tag_sets: Vec<TagSet>,
-    pub(super) places: Places,
-    pub(super) arrays: Arrays,
+    pub config: NeuralConfig,
+    pub reader: Reader,
+    pub tag_sets: Vec<TagSet>,
+    pub places: Places,
+    pub arrays: Arrays,
     /// The embeddings come first; of these a minibatch touches few.
-    pub(super) n_embedded: usize,
+    pub n_embedded: usize,
     words: Array,
     affixes: Array,
     characters: Option<Characters>,
     input: Linear,
     /// A pre-trained encoder, if there is one, and the layer over its vectors.
-    pub(super) encoder: Option<Arc<EncoderInput>>,
+    pub encoder: Option<Arc<EncoderInput>>,
     encoded: Option<Linear>,
     /// Where the weights of the encoder begin, if they are learnt.
-    pub(super) tuned: Option<usize>,
+    pub tuned: Option<usize>,
     lstms: Vec<BiLstm>,
     first: Linear,
     /// For each place, what stands for nothing and for the root.
     absent: Array,
     labels: Array,
-    pub(super) output: Output,
+    pub output: Output,
     taggers: Vec<Linear>,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct PackedNetwork {
     characters: PackedBiLstm,
     input: PackedLinear,
     /// The encoder, while its weights are learnt.
-    pub(super) encoder: Option<PackedEncoder>,
+    pub encoder: Option<PackedEncoder>,
     encoded: PackedLinear,
     lstms: Vec<PackedBiLstm>,
     first: PackedLinear,
@@ -74,22 +74,22 @@ pub(super) type Weights<'a> = any_network::Weights<'a, Network>;
 /// What was computed for the sentences of a batch.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Encoding {
-    pub(super) batch: Batch,
-    pub(super) rows: WordRows,
+    pub batch: Batch,
+    pub rows: WordRows,
     /// The tags of each word that are learnt: for each set of tags, that of each row.
     tags: Vec<u32>,
     characters: CharacterMemory,
     /// The embeddings of each word, side by side.
     x: Vec<f32>,
     /// What stands for each word before its context is read.
-    pub(super) input: Vec<f32>,
+    pub input: Vec<f32>,
     encoder: InputMemory,
     /// The vectors of the encoder, and what the layer over them makes of these.
     encoder_x: Vec<f32>,
     encoded: Vec<f32>,
     encoder_dropout: Dropout,
     /// Do the weights of the encoder learn from this batch?
-    pub(super) is_tuning: bool,
+    pub is_tuning: bool,
     /// With an encoder: `input` and `encoded` side by side.
     joined: Vec<f32>,
     lstms: Vec<LstmMemory>,
@@ -97,7 +97,7 @@ pub(super) struct Encoding {
     outputs: Vec<Vec<f32>>,
     dropouts: Vec<Dropout>,
     /// What each word adds to the hidden units, for each place.
-    pub(super) first: Vec<f32>,
+    pub first: Vec<f32>,
 }
 
 /// Configurations that were scored.

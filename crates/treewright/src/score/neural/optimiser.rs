@@ -12,45 +12,45 @@ const EPSILON: f32 = 1e-8;
 /// The settings of one step.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::score) struct StepSettings {
-    pub(in crate::score) kind: OptimiserKind,
+    pub kind: OptimiserKind,
     /// The learning rate at its highest.
-    pub(in crate::score) learning_rate: f32,
+    pub learning_rate: f32,
     /// Weights that learn more slowly, if there are any.
-    pub(in crate::score) slower: Option<Slower>,
+    pub slower: Option<Slower>,
     /// For gradient descent: the rate is divided by 1 plus this times the epochs that are over.
-    pub(in crate::score) decay: f32,
+    pub decay: f32,
     /// Epochs of the whole training.
-    pub(in crate::score) n_epochs: usize,
-    pub(in crate::score) beta_1: f32,
-    pub(in crate::score) beta_2: f32,
+    pub n_epochs: usize,
+    pub beta_1: f32,
+    pub beta_2: f32,
     /// Gradients that are longer together are shortened to this.
-    pub(in crate::score) clip: f32,
+    pub clip: f32,
     /// How much of the average of the weights is left after a step.
-    pub(in crate::score) average: f32,
+    pub average: f32,
     /// The section of the settings, for error messages.
-    pub(in crate::score) section: &'static str,
+    pub section: &'static str,
 }
 
 /// The last weights learn more slowly, and later.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::score) struct Slower {
     /// The first of them.
-    pub(in crate::score) start: usize,
+    pub start: usize,
     /// Their learning rate is so many times as high.
-    pub(in crate::score) factor: f32,
+    pub factor: f32,
     /// Until this share of the training is over they do not change; then their rate rises from 0.
-    pub(in crate::score) from: f64,
+    pub from: f64,
 }
 
 /// All weights, and for each of them Adam's running means and the average over steps.
 #[derive(Clone, Debug)]
 pub(in crate::score) struct Optimiser {
-    pub(in crate::score) weights: Vec<f32>,
+    pub weights: Vec<f32>,
     /// Running means of gradients and of their squares; empty for gradient descent.
     means: Vec<f32>,
     squares: Vec<f32>,
-    pub(in crate::score) averages: Vec<f32>,
-    pub(in crate::score) n_steps: u64,
+    pub averages: Vec<f32>,
+    pub n_steps: u64,
 }
 
 impl Optimiser {

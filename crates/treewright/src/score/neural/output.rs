@@ -9,10 +9,10 @@ use super::layers::{Arrays, Linear, PackedLinear, Scratch};
 /// The last layer. Hidden units for actions come first, then those for kinds.
 #[derive(Clone, Debug)]
 pub(super) struct Output {
-    pub(super) actions: Linear,
-    pub(super) kinds: Option<Linear>,
+    pub actions: Linear,
+    pub kinds: Option<Linear>,
     /// Where the actions of each kind end.
-    pub(super) kind_ends: Vec<usize>,
+    pub kind_ends: Vec<usize>,
 }
 
 impl Output {

@@ -63,11 +63,11 @@ impl Lexicon {
 /// Vectors of words from elsewhere, which are not learnt, in 8 bits a number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::score) struct Vectors {
-    pub(in crate::score) width: usize,
+    pub width: usize,
     /// Keys of the lower-cased words, rising.
-    pub(in crate::score) keys: Vec<u32>,
-    pub(in crate::score) scales: Vec<f32>,
-    pub(in crate::score) values: Vec<i8>,
+    pub keys: Vec<u32>,
+    pub scales: Vec<f32>,
+    pub values: Vec<i8>,
 }
 
 const SALT: u64 = 78;
@@ -121,28 +121,28 @@ impl Vectors {
 /// How words are turned into rows of tables.
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
-    pub(super) lexicon: Lexicon,
+    pub lexicon: Lexicon,
     /// The characters, if words are spelt.
-    pub(super) alphabet: Option<Alphabet>,
-    pub(super) vectors: Vectors,
+    pub alphabet: Option<Alphabet>,
+    pub vectors: Vectors,
     /// Rows in the table of each kind of affix.
-    pub(super) n_rows: usize,
+    pub n_rows: usize,
     /// Are affixes looked at?
-    pub(super) affixes: bool,
+    pub affixes: bool,
     /// Are tags looked at?
-    pub(super) tags: bool,
+    pub tags: bool,
 }
 
 /// The rows of the words of sentences.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WordRows {
-    pub(super) words: Vec<u32>,
+    pub words: Vec<u32>,
     /// Those of affixes and tags, a fixed number for each word.
-    pub(super) tables: Vec<u32>,
-    pub(super) vectors: Vec<u32>,
+    pub tables: Vec<u32>,
+    pub vectors: Vec<u32>,
     /// The number of the spelling of each word, if words are spelt, and the spellings.
-    pub(super) forms: Vec<u32>,
-    pub(super) spellings: Spellings,
+    pub forms: Vec<u32>,
+    pub spellings: Spellings,
     numbers: FxHashMap<Str, u32>,
 }
 
@@ -224,8 +224,8 @@ fn shape(form: &str) -> String {
 /// The tags that are learnt beside actions: the values of one column.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct TagSet {
-    pub(super) column: TagColumn,
-    pub(super) tags: Vec<Str>,
+    pub column: TagColumn,
+    pub tags: Vec<Str>,
 }
 
 /// A column of tags.

@@ -255,11 +255,7 @@ impl Scorer for Perceptron {
     }
 
     fn by_item(&mut self) -> Option<&mut dyn ItemScorer> {
-        if self.is_by_item() { Some(self) } else { None }
-    }
-
-    fn is_by_item(&self) -> bool {
-        self.separate.is_some()
+        if self.separate.is_some() { Some(self) } else { None }
     }
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct FeatureReader {
     pub(super) vocabulary: Arc<Vocabulary>,
     extractor: Extractor,
     /// How far the features look.
-    pub(crate) horizon: Horizon,
+    pub horizon: Horizon,
     encoded: Slots<Encoded>,
     keys: Vec<u64>,
 }

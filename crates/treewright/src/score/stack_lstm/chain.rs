@@ -47,8 +47,8 @@ struct Layer {
 
 /// What is left out while learning: values, with this probability.
 pub(super) struct Noise<'a> {
-    pub(super) p: f64,
-    pub(super) rng: &'a mut Rng,
+    pub p: f64,
+    pub rng: &'a mut Rng,
 }
 
 impl Noise<'_> {

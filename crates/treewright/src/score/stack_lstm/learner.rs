@@ -1,13 +1,16 @@
 //! How the network learns from the sentences of a shard.
 
 use super::chain::Noise;
-use super::network::{Network, Weights};
+use super::network::{Network, Trees, Weights};
 use super::tape::{Query, Side, Tape};
-use crate::config::StackLstmConfig;
+use super::words::{Lexicon, Reader};
+use crate::config::{StackLstmConfig, TrainConfig};
+use crate::error::Result;
 use crate::score::neural::any_network::ParsingNetwork;
-use crate::score::neural::batch_learner::{BatchSettings, LearningNetwork, Part};
+use crate::score::neural::batch_learner::{BatchSettings, LearningNetwork, NetworkLearner, Part};
 use crate::score::neural::optimiser::StepSettings;
-use crate::score::{Rows, SlotId, Slots, Views};
+use crate::score::neural::words::Vectors;
+use crate::score::{Rows, Shared, SlotId, Slots, Views};
 use crate::sentence::Sentence;
 
 pub(super) fn settings(config: &StackLstmConfig, n_epochs: usize) -> BatchSettings {
@@ -47,6 +50,18 @@ impl LearningNetwork for Network {
     type Memory = Memory;
 
     const SALT: u64 = 0x0073_7461_636B;
+
+    fn learner(
+        config: &TrainConfig,
+        shared: Shared,
+        sentences: &[&Sentence],
+    ) -> Result<NetworkLearner<Self>> {
+        let reader = Reader::new(Lexicon::of(sentences), Vectors::of(&config.vectors));
+        let trees = Trees::of(&config.system.info());
+        let network = Network::new(&config.stack_lstm, reader, trees, shared.n_actions());
+        let settings = settings(&config.stack_lstm, config.epochs);
+        Ok(NetworkLearner::new(network, Vec::new(), settings, config.seed))
+    }
 
     fn n_embedded(&self) -> usize {
         self.n_embedded

@@ -13,40 +13,14 @@ mod network;
 mod tape;
 mod words;
 
-use std::sync::Arc;
+use std::marker::PhantomData;
 
-use self::model::StackLstmModel;
-use self::network::{Network, Trees};
-use self::words::{Lexicon, Reader};
-use super::neural::any_network::ParsingNetwork;
-use super::neural::batch_learner::NetworkLearner;
-use super::neural::words::Vectors;
-use super::{AnyLearner, ScorerKind, ScorerModel, Shared, StoredScorer};
-use crate::config::TrainConfig;
-use crate::error::Result;
-use crate::sentence::Sentence;
+use self::network::Network;
+use super::ScorerKind;
+use super::neural::batch_learner::NetworkKind;
 
 /// The kind.
-#[derive(Debug)]
-pub struct StackLstmKind;
-
-impl ScorerKind for StackLstmKind {
-    fn name(&self) -> &'static str {
-        Network::KIND
-    }
-
-    fn learner(&self, config: &TrainConfig, shared: Shared, sentences: &[&Sentence]) -> Result<AnyLearner> {
-        let reader = Reader::new(Lexicon::of(sentences), Vectors::of(&config.vectors));
-        let trees = Trees::of(&config.system.info());
-        let network = Network::new(&config.stack_lstm, reader, trees, shared.n_actions());
-        let settings = learner::settings(&config.stack_lstm, config.epochs);
-        Ok(AnyLearner::Batch(Box::new(NetworkLearner::new(network, Vec::new(), settings, config.seed))))
-    }
-
-    fn load(&self, stored: StoredScorer, shared: Shared) -> Result<Arc<dyn ScorerModel>> {
-        Ok(Arc::new(StackLstmModel::load(stored, shared.n_actions())?))
-    }
-}
+pub(super) const KIND: &dyn ScorerKind = &NetworkKind::<Network>(PhantomData);
 
 #[cfg(test)]
 mod tests;

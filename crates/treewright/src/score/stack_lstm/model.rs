@@ -12,7 +12,7 @@ use crate::config::StackLstmConfig;
 use crate::error::Result;
 use crate::score::neural::any_network::{NetworkModel, ParsingNetwork};
 use crate::score::neural::file;
-use crate::score::{Rows, Scorer, SlotId, Slots, StoredScorer, Views, bad_model};
+use crate::score::{Rows, Scorer, Shared, SlotId, Slots, StoredScorer, Views, bad_model};
 use crate::sentence::Sentence;
 
 /// What the model file says beside the numbers.
@@ -25,19 +25,6 @@ struct Header {
 
 pub(super) type StackLstmModel = NetworkModel<Network>;
 
-impl StackLstmModel {
-    /// The model that a file keeps.
-    pub(super) fn load(stored: StoredScorer, n_actions: usize) -> Result<Self> {
-        let (Header { settings, trees, lexicon }, words) = stored.open()?;
-        settings.check().map_err(|error| bad_model(error.message))?;
-        let reader = Reader::new(lexicon, file::vectors_of_width(words.words()).map_err(bad_model)?);
-        let mut network = Network::new(&settings, reader, trees, n_actions);
-        let (numbers, vectors, _) = file::read(words.words(), &network.arrays, &[]).map_err(bad_model)?;
-        network.reader.vectors = vectors;
-        Ok(Self::of_file(Arc::new(network), words, numbers))
-    }
-}
-
 impl ParsingNetwork for Network {
     const KIND: &'static str = "stack-lstm";
 
@@ -45,6 +32,16 @@ impl ParsingNetwork for Network {
         let Network { config, reader, trees, .. } = self;
         let header = Header { settings: config.clone(), trees: *trees, lexicon: reader.lexicon.clone() };
         serde_json::to_value(header).expect("plain data")
+    }
+
+    fn load(stored: StoredScorer, shared: Shared) -> Result<StackLstmModel> {
+        let (Header { settings, trees, lexicon }, words) = stored.open()?;
+        settings.check().map_err(|error| bad_model(error.message))?;
+        let reader = Reader::new(lexicon, file::vectors_of_width(words.words()).map_err(bad_model)?);
+        let mut network = Network::new(&settings, reader, trees, shared.n_actions());
+        let (numbers, vectors, _) = file::read(words.words(), &network.arrays, &[]).map_err(bad_model)?;
+        network.reader.vectors = vectors;
+        Ok(NetworkModel::of_file(Arc::new(network), words, numbers))
     }
 
     fn scorer(model: StackLstmModel) -> Box<dyn Scorer> {

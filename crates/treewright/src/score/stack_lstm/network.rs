@@ -47,24 +47,24 @@ const MAX_LABELS: usize = 512;
 /// A network without its numbers: sizes, and where each array lies among all numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Network {
-    pub(super) config: StackLstmConfig,
-    pub(super) reader: Reader,
-    pub(super) trees: Trees,
-    pub(super) n_actions: usize,
-    pub(super) arrays: Arrays,
+    pub config: StackLstmConfig,
+    pub reader: Reader,
+    pub trees: Trees,
+    pub n_actions: usize,
+    pub arrays: Arrays,
     /// The embeddings of words and tags come first; of these a minibatch touches few.
-    pub(super) n_embedded: usize,
-    pub(super) words: Array,
-    pub(super) tags: Array,
+    pub n_embedded: usize,
+    pub words: Array,
+    pub tags: Array,
     /// Vectors of openings, labels, the root, and of what is below everything.
-    pub(super) symbols: Array,
+    pub symbols: Array,
     /// The last is what is before the first action.
-    pub(super) actions: Array,
-    pub(super) input: Linear,
-    pub(super) chains: [Lstm; N_CHAINS],
-    pub(super) join: Linear,
-    pub(super) state: Linear,
-    pub(super) output: Linear,
+    pub actions: Array,
+    pub input: Linear,
+    pub chains: [Lstm; N_CHAINS],
+    pub join: Linear,
+    pub state: Linear,
+    pub output: Linear,
     n_labels: usize,
 }
 
@@ -100,11 +100,11 @@ impl Chain {
 /// The weights of a network, packed for products.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PackedNetwork {
-    pub(super) input: PackedLinear,
-    pub(super) chains: [PackedLstm; N_CHAINS],
-    pub(super) join: PackedLinear,
-    pub(super) state: PackedLinear,
-    pub(super) output: PackedLinear,
+    pub input: PackedLinear,
+    pub chains: [PackedLstm; N_CHAINS],
+    pub join: PackedLinear,
+    pub state: PackedLinear,
+    pub output: PackedLinear,
 }
 
 pub(super) type Weights<'a> = any_network::Weights<'a, Network>;

@@ -112,9 +112,9 @@ struct Scored {
 #[derive(Clone, Copy)]
 pub(super) struct Query<'a> {
     /// The number of its side tables.
-    pub(super) side: usize,
-    pub(super) forest: &'a Forest,
-    pub(super) views: &'a [View],
+    pub side: usize,
+    pub forest: &'a Forest,
+    pub views: &'a [View],
 }
 
 impl Tape {

@@ -26,8 +26,8 @@ pub(super) struct Lexicon {
 /// How words are turned into rows of tables.
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
-    pub(super) lexicon: Lexicon,
-    pub(super) vectors: Vectors,
+    pub lexicon: Lexicon,
+    pub vectors: Vectors,
     words: FxHashMap<Str, u32>,
     tags: FxHashMap<Str, u32>,
 }
@@ -35,9 +35,9 @@ pub(super) struct Reader {
 /// The rows of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WordRows {
-    pub(super) word: u32,
-    pub(super) tag: u32,
-    pub(super) vector: u32,
+    pub word: u32,
+    pub tag: u32,
+    pub vector: u32,
 }
 
 impl Lexicon {

@@ -37,68 +37,68 @@ pub(super) enum Table {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct PackedNorm {
-    pub(super) scale: Vec<f32>,
-    pub(super) shift: Vec<f32>,
+    pub scale: Vec<f32>,
+    pub shift: Vec<f32>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct PackedLayer {
-    pub(super) attention: PackedLinear,
-    pub(super) mixed: PackedLinear,
-    pub(super) norm_1: PackedNorm,
-    pub(super) up: PackedLinear,
-    pub(super) down: PackedLinear,
-    pub(super) norm_2: PackedNorm,
+    pub attention: PackedLinear,
+    pub mixed: PackedLinear,
+    pub norm_1: PackedNorm,
+    pub up: PackedLinear,
+    pub down: PackedLinear,
+    pub norm_2: PackedNorm,
 }
 
 /// The pieces of sentences, and where each word has its first and its last.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pieces {
     ids: Vec<u32>,
-    pub(super) positions: Vec<u32>,
+    pub positions: Vec<u32>,
     /// The pieces that see each other.
-    pub(super) windows: Vec<Range<usize>>,
+    pub windows: Vec<Range<usize>>,
     /// For each word of each sentence the rows of its first and its last piece.
-    pub(super) words: Vec<[u32; 2]>,
+    pub words: Vec<[u32; 2]>,
 }
 
 /// What a layer computed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LayerMemory {
     /// Queries, keys and values.
-    pub(super) attention: Vec<f32>,
+    pub attention: Vec<f32>,
     /// How much each piece looks at each other of its window: for each window and head a square.
-    pub(super) looks: Vec<f32>,
-    pub(super) context: Vec<f32>,
+    pub looks: Vec<f32>,
+    pub context: Vec<f32>,
     /// What was left out of the first half.
-    pub(super) dropout_1: Dropout,
-    pub(super) norm_1: NormMemory,
+    pub dropout_1: Dropout,
+    pub norm_1: NormMemory,
     /// What comes out of the first half.
-    pub(super) middle: Vec<f32>,
-    pub(super) up: Vec<f32>,
-    pub(super) inner: Vec<f32>,
-    pub(super) dropout_2: Dropout,
-    pub(super) norm_2: NormMemory,
+    pub middle: Vec<f32>,
+    pub up: Vec<f32>,
+    pub inner: Vec<f32>,
+    pub dropout_2: Dropout,
+    pub norm_2: NormMemory,
     /// What comes out.
-    pub(super) out: Vec<f32>,
+    pub out: Vec<f32>,
 }
 
 /// Rows before scale and shift, and what they were multiplied by.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NormMemory {
-    pub(super) normal: Vec<f32>,
-    pub(super) factors: Vec<f32>,
+    pub normal: Vec<f32>,
+    pub factors: Vec<f32>,
 }
 
 /// Memory of the forward pass.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
-    pub(super) pieces: Pieces,
+    pub pieces: Pieces,
     /// What goes into the first layer.
-    pub(super) start: Vec<f32>,
-    pub(super) start_norm: NormMemory,
-    pub(super) start_dropout: Dropout,
-    pub(super) layers: Vec<LayerMemory>,
+    pub start: Vec<f32>,
+    pub start_norm: NormMemory,
+    pub start_dropout: Dropout,
+    pub layers: Vec<LayerMemory>,
     scratch: Scratch,
 }
 

@@ -30,7 +30,7 @@ pub(in crate::score::neural) struct EncoderHeader {
     eight_bits: bool,
     /// Are its weights being learnt with those of the network, which has them? The vectors of pieces are not.
     #[serde(skip)]
-    pub(in crate::score::neural) is_tuned: bool,
+    pub is_tuned: bool,
     #[serde(with = "shared")]
     tokenizer: Arc<Tokenizer>,
 }
@@ -110,7 +110,7 @@ impl EncoderHeader {
 /// An encoder as the input of a network.
 #[derive(Debug)]
 pub(in crate::score::neural) struct EncoderInput {
-    pub(in crate::score::neural) header: EncoderHeader,
+    pub header: EncoderHeader,
     weights: Weights,
     /// Where its arrays are, if they come from a file.
     file: Option<InFile>,

@@ -17,13 +17,13 @@ const CONTINUES: &str = "##";
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Plain", into = "Plain")]
 pub(super) struct Tokenizer {
-    pub(super) pieces: Vec<String>,
+    pub pieces: Vec<String>,
     ids: FxHashMap<String, u32>,
     /// Are words lower-cased, and accents taken away?
-    pub(super) is_uncased: bool,
+    pub is_uncased: bool,
     unknown: u32,
-    pub(super) start: u32,
-    pub(super) end: u32,
+    pub start: u32,
+    pub end: u32,
 }
 
 /// What a model file keeps: the pieces in order, one a line.

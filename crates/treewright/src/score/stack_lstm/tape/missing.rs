@@ -9,10 +9,10 @@ use crate::score::neural::words::NONE;
 /// Something to make for one of the sentences of a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Todo<T> {
-    pub(super) query: usize,
-    pub(super) what: T,
+    pub query: usize,
+    pub what: T,
     /// For the bottommost cell of a buffer: the state of the words that were never shifted.
-    pub(super) base: u32,
+    pub base: u32,
 }
 
 /// What is missing, by level.
@@ -41,10 +41,10 @@ impl<T> Levels<T> {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Missing {
-    pub(super) nodes: Levels<NodeId>,
-    pub(super) cells: Levels<CellId>,
-    pub(super) buffer_cells: Levels<CellId>,
-    pub(super) steps: Levels<StepId>,
+    pub nodes: Levels<NodeId>,
+    pub cells: Levels<CellId>,
+    pub buffer_cells: Levels<CellId>,
+    pub steps: Levels<StepId>,
     found: Vec<NodeId>,
     stack: Vec<NodeId>,
     chain: Vec<CellId>,
