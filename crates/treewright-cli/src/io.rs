@@ -82,7 +82,7 @@ impl ReadArgs {
     pub fn options(&self, path: impl AsRef<Path>) -> ReadOptions {
         ReadOptions {
             file: shown_name(path.as_ref()).into_owned(),
-            format: self.from.and_then(FileFormat::treebank),
+            format: self.from.and_then(FileFormat::treebank).into(),
             encoding: self.encoding,
             tagged: self.tagged,
             many_roots: self.many_roots,

@@ -26,7 +26,7 @@ use crate::values::{Document, format_named, written};
 /// The entries of a treebank file, of any format; compressed or not.
 fn entries_of(path: &Path, format: Option<treebank::Format>) -> Result<Vec<Entry>> {
     let name = path.display().to_string();
-    let options = ReadOptions { file: name.clone(), format, ..ReadOptions::default() };
+    let options = ReadOptions { file: name.clone(), format: format.into(), ..ReadOptions::default() };
     let read = || {
         let file = File::open(path)?;
         treebank::open(file, &options)?.reader.collect::<Result<Vec<_>>>()
@@ -47,7 +47,8 @@ pub fn read(py: Python<'_>, path: PathBuf, format: Option<&str>) -> PyResult<Doc
 #[pyfunction]
 #[pyo3(signature = (text, format=None))]
 pub fn from_string(py: Python<'_>, text: &str, format: Option<&str>) -> PyResult<Document> {
-    let options = ReadOptions { format: format.map(format_named).transpose()?, ..ReadOptions::default() };
+    let options =
+        ReadOptions { format: format.map(format_named).transpose()?.into(), ..ReadOptions::default() };
     let read = || treebank::open(text.as_bytes(), &options)?.reader.collect::<Result<Vec<_>>>();
     Ok(Document::new(py.detach(read).map_err(exception)?, None))
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use treewright::eval::pairing::{self, Pairing, Side};
 use treewright::eval::{Params, Parsed};
 use treewright::tree::TreeKind;
-use treewright::treebank::{self, Entry, Format, Limit, ReadOptions};
+use treewright::treebank::{self, Entry, Format, InputFormat, Limit, ReadOptions};
 use treewright::{Code, ConstituentTree, DependencyTree, Error, Result, Sentence, Tree};
 
 use crate::io::{Inputs, OnError, open_raw, shown_name, usage};
@@ -139,29 +139,23 @@ impl ScoringArgs {
         // A prediction that starts with failed parses does not show its format, so the gold file's is tried first.
         let is_named = self.from.is_some() || Format::from_path(&name).is_some();
         if let (false, Some(format)) = (is_named, gold_format)
-            && let Ok(file) = self.parse(&bytes, &name, (Some(format), None), OnError::Fail)
+            && let Ok(file) = self.parse(&bytes, &name, InputFormat::Given(format), OnError::Fail)
         {
             return Ok(file);
         }
         // To EVALB a tree that cannot be read is one more sentence in error.
         let on_error = if gold_format == Some(Format::Ptb) { OnError::Skip } else { self.on_error };
-        self.parse(&bytes, &name, (self.from, gold_format), on_error)
+        let recognised = gold_format.map_or(InputFormat::Recognised, InputFormat::RecognisedOr);
+        self.parse(&bytes, &name, self.from.map_or(recognised, InputFormat::Given), on_error)
     }
 
-    fn parse(
-        &self,
-        bytes: &[u8],
-        name: &str,
-        (format, fallback): (Option<Format>, Option<Format>),
-        on_error: OnError,
-    ) -> Result<Treebank> {
+    fn parse(&self, bytes: &[u8], name: &str, format: InputFormat, on_error: OnError) -> Result<Treebank> {
         let options = ReadOptions {
             file: name.to_owned(),
             format,
             many_roots: true,
             no_parse: true,
             literal_tags: true,
-            fallback,
             limit: self.max_sentence_bytes.unwrap_or_default(),
             ..ReadOptions::default()
         };

@@ -11,7 +11,7 @@ use crate::sentence::Sentence;
 use crate::system::{ActionSet, SystemOptions, TransitionSystem};
 use crate::systems::arc_hybrid_swap::ArcHybridSwap;
 use crate::tree::{DependencyTree, ParserTree, Preparation, Preparer, Tree, TreeKind};
-use crate::treebank::{self, Format, ReadOptions};
+use crate::treebank::{self, Format, InputFormat, ReadOptions};
 
 /// Scores that depend on the whole visible configuration and the action, and on nothing else.
 pub(super) struct Noise {
@@ -110,7 +110,8 @@ impl SystemVisitor for Check {
             TreeKind::Constituents => {
                 let text =
                     b"(ROOT (A (T w0) (T w1)))\n(ROOT (A (T w0)))\n(ROOT (A (A (T w0) (T w1)) (T w2)))\n";
-                let options = ReadOptions { format: Some(Format::Ptb), ..ReadOptions::default() };
+                let options =
+                    ReadOptions { format: InputFormat::Given(Format::Ptb), ..ReadOptions::default() };
                 let opened = treebank::open(&text[..], &options).expect("a format");
                 let entries = opened.reader.map(|entry| entry.expect("a tree"));
                 entries.map(|entry| (entry.tree.expect("a tree"), entry.sentence)).collect()

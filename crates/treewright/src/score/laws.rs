@@ -15,7 +15,7 @@ use crate::sentence::Sentence;
 use crate::system::{ActionSet, SystemOptions};
 use crate::train::{Checkpoint, EpochReport, Log, train};
 use crate::tree::{ParserTree, Preparer, TreeKind};
-use crate::treebank::{self, Entry, Format, ReadOptions};
+use crate::treebank::{self, Entry, Format, InputFormat, ReadOptions};
 use crate::word_classes::WordVectors;
 
 macro_rules! suite {
@@ -59,7 +59,7 @@ pub(super) fn data(system: SystemTag, n: usize) -> Vec<Entry> {
     };
     let path = format!("{}/../../data/{name}", env!("CARGO_MANIFEST_DIR"));
     let file = std::fs::File::open(path).expect("the sample");
-    let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
+    let options = ReadOptions { format: InputFormat::Given(format), ..ReadOptions::default() };
     let opened = treebank::open(file, &options).expect("a format");
     opened.reader.map(|entry| entry.expect("a tree")).take(n).collect()
 }

@@ -72,12 +72,8 @@ type Source<'a> = Box<dyn Read + Send + 'a>;
 pub struct ReadOptions {
     /// The input's name, for error messages and for recognising the format; may be empty.
     pub file: String,
-    /// The format; if absent, it is recognised by the name, then by the content.
-    pub format: Option<Format>,
-    /// The format when neither name nor content tells. With [`Format::Text`], anything is text that is not clearly a
-    /// treebank, also in a file whose name says that it is text; no more is read before it is asked for than is needed to
-    /// know.
-    pub fallback: Option<Format>,
+    /// The format.
+    pub format: InputFormat,
     /// The encoding, if it is not UTF-8; UTF-16 with a byte order mark needs none.
     pub encoding: Option<Encoding>,
     /// CoNLL-U: may a sentence have several roots? (CoNLL-X always may.)
@@ -94,6 +90,25 @@ pub struct ReadOptions {
     pub root_label: Option<Str>,
     /// How large one sentence may be.
     pub limit: Limit,
+}
+
+/// How the format of an input is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InputFormat {
+    /// It is recognised by the name, then by the content.
+    #[default]
+    Recognised,
+    /// The same; it is this one when neither tells. With [`Format::Text`], anything is text that is not clearly a treebank,
+    /// also in a file whose name says that it is text; no more is read before it is asked for than is needed to know.
+    RecognisedOr(Format),
+    /// It is this one.
+    Given(Format),
+}
+
+impl From<Option<Format>> for InputFormat {
+    fn from(given: Option<Format>) -> Self {
+        given.map_or(InputFormat::Recognised, InputFormat::Given)
+    }
 }
 
 /// How to write.
@@ -135,10 +150,15 @@ pub struct Recognised<'a> {
 /// When the input is empty, its format unknown, or its first bytes cannot be read.
 pub fn recognise<'a>(source: impl Read + Send + 'a, options: &ReadOptions) -> Result<Recognised<'a>> {
     let in_file = |error: Error| error.in_file(&options.file);
-    let prefers_text = options.fallback == Some(Format::Text);
+    let (given, fallback) = match options.format {
+        InputFormat::Recognised => (None, None),
+        InputFormat::RecognisedOr(format) => (None, Some(format)),
+        InputFormat::Given(format) => (Some(format), None),
+    };
+    let prefers_text = fallback == Some(Format::Text);
     let by_name =
         Format::from_path(&options.file).filter(|&format| !(prefers_text && format == Format::Text));
-    let known = options.format.or(by_name);
+    let known = given.or(by_name);
     let enough = |head: &[u8]| known.is_some() || prefers_text && sniff(head, false) != Sniffed::Unknown;
     let plain = gzip::unzip(source, options.encoding, enough).map_err(in_file)?;
     let gzip = plain.gzip;
@@ -148,7 +168,7 @@ pub fn recognise<'a>(source: impl Read + Send + 'a, options: &ReadOptions) -> Re
     };
     let shown = || if prefers_text { shown() } else { Format::detect(plain.peek()) };
     let by_content = if known.is_some() { None } else { shown() };
-    let format = match known.or(by_content).or(options.fallback) {
+    let format = match known.or(by_content).or(fallback) {
         Some(format) => format,
         None if plain.peek().is_empty() => return Err(in_file(empty_input())),
         None => {

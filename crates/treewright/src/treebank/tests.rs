@@ -173,7 +173,7 @@ fn nothing_to_read_is_an_error() {
         "x:1:1: this is none of the formats conllu conllx ptb discbracket export tigerxml alpino json text tokens; \
          name the one it is [TW006]",
     );
-    let options = ReadOptions { fallback: Some(Format::Text), ..named("x") };
+    let options = ReadOptions { format: InputFormat::RecognisedOr(Format::Text), ..named("x") };
     assert_eq!(open(&b"What is this?\n"[..], &options).expect("text").format, Format::Text);
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use treewright::parallel::Feeder;
 use treewright::pipeline::{Analyser, Pipeline};
 use treewright::segment::{Lines, SegmentOptions, Segmenter};
-use treewright::treebank::{self, Entry, Format, Portion, Portions, ReadOptions, Recognised};
+use treewright::treebank::{self, Entry, Format, InputFormat, Portion, Portions, ReadOptions, Recognised};
 use treewright::{Code, Error, Result, Sentence};
 
 use super::documents::{Document, DocumentReader, Layout};
@@ -190,10 +190,11 @@ impl Input<'_> {
 
     fn read_file(&mut self, path: &Path, pending: &SharedPending<'_>) -> Result<()> {
         let args = self.args;
-        let text = Some(Format::Text);
-        let mut options = ReadOptions { fallback: text, ..args.read.options(path) };
+        let mut options = args.read.options(path);
         if self.layout.is_some() {
-            options.format = text;
+            options.format = InputFormat::Given(Format::Text);
+        } else if options.format == InputFormat::Recognised {
+            options.format = InputFormat::RecognisedOr(Format::Text);
         }
         let is_live = !is_regular_file(path);
         let bytes = self.progress.watch(open_raw(path)?);
