@@ -56,7 +56,7 @@ impl PackedEncoder {
                     }
                 }
             }
-            let x = if i == 0 { &memory.start } else { &memory.layers[i - 1].out };
+            let x = if i == 0 { &memory.start } else { &memory.layers[i - 1].second.out };
             let windows = &memory.pieces.windows;
             layer.back(&self.sizes, arrays, windows, x, &memory.layers[i], back, gradients);
             std::mem::swap(&mut back.d_out, &mut back.d_in);
@@ -114,21 +114,21 @@ impl PackedLayer {
             packed,
             scratch,
         } = back;
-        norm_back(arrays.norm_2, &self.norm_2, &memory.norm_2, d_out, gradients);
+        norm_back(arrays.norm_2, &self.norm_2, &memory.second.norm, d_out, gradients);
         let d_inner = resize(d_inner, n_rows * n_inner);
         let d_half = resize(d_half, n_rows * width);
         d_half.copy_from_slice(d_out);
-        memory.dropout_2.back(d_half);
+        memory.second.dropout.back(d_half);
         let down = &self.down;
         arrays.down.back(down, &memory.inner, d_half, gradients, Some((d_inner, Sum::Fresh)), scratch);
         gelu_back(&memory.up, d_inner);
         // What went around this half is already there.
         let up = &self.up;
-        arrays.up.back(up, &memory.middle, d_inner, gradients, Some((d_out, Sum::Added)), scratch);
-        norm_back(arrays.norm_1, &self.norm_1, &memory.norm_1, d_out, gradients);
+        arrays.up.back(up, &memory.first.out, d_inner, gradients, Some((d_out, Sum::Added)), scratch);
+        norm_back(arrays.norm_1, &self.norm_1, &memory.first.norm, d_out, gradients);
         let d_context = resize(d_context, n_rows * width);
         d_half.copy_from_slice(d_out);
-        memory.dropout_1.back(d_half);
+        memory.first.dropout.back(d_half);
         let mixed = &self.mixed;
         arrays.mixed.back(mixed, &memory.context, d_half, gradients, Some((d_context, Sum::Fresh)), scratch);
         let d_attention = resize(d_attention, n_rows * 3 * width);

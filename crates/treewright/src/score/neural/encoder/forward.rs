@@ -70,24 +70,19 @@ pub(super) struct LayerMemory {
     /// How much each piece looks at each other of its window: for each window and head a square.
     pub looks: Vec<f32>,
     pub context: Vec<f32>,
-    /// What was left out of the first half.
-    pub dropout_1: Dropout,
-    pub norm_1: NormMemory,
-    /// What comes out of the first half.
-    pub middle: Vec<f32>,
+    pub first: HalfMemory,
     pub up: Vec<f32>,
     pub inner: Vec<f32>,
-    pub dropout_2: Dropout,
-    pub norm_2: NormMemory,
-    /// What comes out.
-    pub out: Vec<f32>,
+    pub second: HalfMemory,
 }
 
-/// Rows before scale and shift, and what they were multiplied by.
+/// How a half of a layer ended.
 #[derive(Clone, Debug, Default)]
-pub(super) struct NormMemory {
-    pub normal: Vec<f32>,
-    pub factors: Vec<f32>,
+pub(super) struct HalfMemory {
+    pub dropout: Dropout,
+    pub norm: NormMemory,
+    /// What comes out.
+    pub out: Vec<f32>,
 }
 
 /// Memory of the forward pass.
@@ -100,6 +95,13 @@ pub(super) struct Memory {
     pub start_dropout: Dropout,
     pub layers: Vec<LayerMemory>,
     scratch: Scratch,
+}
+
+/// Rows before scale and shift, and what they were multiplied by.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NormMemory {
+    pub normal: Vec<f32>,
+    pub factors: Vec<f32>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -323,7 +325,7 @@ impl PackedEncoder {
             self.embed(pieces, rows.clone(), start, start_norm);
             for (i, layer) in self.layers.iter().enumerate() {
                 layer.apply(self, group, start, &mut None, memory, scratch);
-                std::mem::swap(start, &mut memory.out);
+                std::mem::swap(start, &mut memory.second.out);
                 for (at, _) in outputs.iter().enumerate().filter(|(_, output)| **output == i + 1) {
                     collect(&pieces.words, rows.clone(), start, &mut out[at * width..], (width, row_size));
                 }
@@ -352,10 +354,16 @@ impl PackedEncoder {
         layers.resize_with(self.layers.len(), LayerMemory::default);
         for (i, layer) in self.layers.iter().enumerate() {
             let (before, after) = layers.split_at_mut(i);
-            let x = before.last().map_or(&*start, |memory| &memory.out);
+            let x = before.last().map_or(&*start, |memory| &memory.second.out);
             layer.apply(self, &pieces.windows, x, &mut noise, &mut after[0], scratch);
             for (at, _) in outputs.iter().enumerate().filter(|(_, output)| **output == i + 1) {
-                collect(&pieces.words, 0..n_rows, &after[0].out, &mut out[at * width..], (width, row_size));
+                collect(
+                    &pieces.words,
+                    0..n_rows,
+                    &after[0].second.out,
+                    &mut out[at * width..],
+                    (width, row_size),
+                );
             }
         }
     }
@@ -415,6 +423,15 @@ fn leave_out(values: &mut [f32], noise: &mut Option<(f64, &mut Rng)>, dropout: &
     }
 }
 
+impl HalfMemory {
+    /// Adds what went into the half to what was computed from it, and brings the sum to the same scale.
+    fn finish(&mut self, x: &[f32], norm: &PackedNorm, epsilon: f32, noise: &mut Option<(f64, &mut Rng)>) {
+        leave_out(&mut self.out, noise, &mut self.dropout);
+        add(x, &mut self.out);
+        norm.apply(&mut self.out, epsilon, &mut self.norm);
+    }
+}
+
 impl PackedLayer {
     /// The layer, for windows whose rows lie one after the other in `x`, from the first of the first window on.
     fn apply(
@@ -428,19 +445,7 @@ impl PackedLayer {
     ) {
         let Sizes { width, inner: n_inner, n_heads, epsilon, .. } = encoder.sizes;
         let n_rows = x.len() / width;
-        let LayerMemory {
-            attention,
-            looks,
-            context,
-            dropout_1,
-            norm_1,
-            middle,
-            up,
-            inner,
-            dropout_2,
-            norm_2,
-            out,
-        } = memory;
+        let LayerMemory { attention, looks, context, first: first_half, up, inner, second } = memory;
         self.attention.apply(Left::dense(x, width), resize(attention, n_rows * 3 * width), 3 * width);
         let first = windows.first().map_or(0, |window| window.start);
         let context = resize(context, n_rows * width);
@@ -458,16 +463,13 @@ impl PackedLayer {
                 scratch,
             );
         }
-        self.mixed.apply(Left::dense(context, width), resize(middle, n_rows * width), width);
-        leave_out(middle, noise, dropout_1);
-        add(x, middle);
-        self.norm_1.apply(middle, epsilon, norm_1);
+        self.mixed.apply(Left::dense(context, width), resize(&mut first_half.out, n_rows * width), width);
+        first_half.finish(x, &self.norm_1, epsilon, noise);
+        let middle = &first_half.out;
         self.up.apply(Left::dense(middle, width), resize(up, n_rows * n_inner), n_inner);
         gelu(up, resize(inner, n_rows * n_inner));
-        self.down.apply(Left::dense(inner, n_inner), resize(out, n_rows * width), width);
-        leave_out(out, noise, dropout_2);
-        add(middle, out);
-        self.norm_2.apply(out, epsilon, norm_2);
+        self.down.apply(Left::dense(inner, n_inner), resize(&mut second.out, n_rows * width), width);
+        second.finish(middle, &self.norm_2, epsilon, noise);
     }
 }
 
