@@ -3,7 +3,7 @@
 
 use super::local::{Guide, exploration, unfit};
 use super::loss::{Best, Hinge, HingeAll, Log, Loss};
-use super::{Epoch, Example, Task};
+use super::{Epoch, Example, Mistakes, Task};
 use crate::config::LossKind;
 use crate::decode::Lane;
 use crate::error::Result;
@@ -19,54 +19,56 @@ use crate::sentence::Sentence;
 /// enough for minibatches that differ from epoch to epoch.
 const POOL: usize = 4;
 
-/// One pass over the data; gives the number of steps in which the model was wrong, and of all.
-pub(super) fn epoch<S: Registered>(
-    task: &Task<S>,
-    learner: &mut dyn BatchLearner,
-    epoch: Epoch<'_>,
-) -> Result<(u64, u64)> {
-    let Epoch { config, number, examples, order, rng, log } = epoch;
-    let batches = minibatches(examples, order, learner.batch_words(), rng);
-    let trainer = Trainer {
-        system: &*task.system,
-        gold: &task.gold,
-        oracle: config.oracle,
-        explore: exploration(config, number),
-        loss: match learner.loss() {
-            LossKind::Log => &Log,
-            LossKind::Best => &Best,
-            LossKind::Hinge => &Hinge,
-            LossKind::HingeAll => &HingeAll,
-        },
-        seed: rng.next_u64(),
-    };
-    let (mut counts, mut n_done) = (Counts::default(), 0);
-    let progress = |n_done: usize| {
-        let share = n_done as f64 / order.len() as f64;
-        ((number - 1) as f64 + share) / config.epochs as f64
-    };
-    for batch in batches {
-        let parts = learner.parts(progress(n_done));
-        let n_parts = parts.len();
-        // Dealt out in turn, so that all parts have about as many words.
-        let share = |part: usize| -> Vec<(usize, &Example)> {
-            batch.iter().skip(part).step_by(n_parts).map(|&i| (i, &examples[i])).collect()
+impl<S: Registered> Task<S> {
+    /// One pass over the data.
+    pub(super) fn learn_in_batches(
+        &self,
+        learner: &mut dyn BatchLearner,
+        epoch: Epoch<'_>,
+    ) -> Result<Mistakes> {
+        let Epoch { config, number, examples, order, rng, log } = epoch;
+        let batches = minibatches(examples, order, learner.batch_words(), rng);
+        let trainer = Trainer {
+            system: &*self.system,
+            gold: &self.gold,
+            oracle: config.oracle,
+            explore: exploration(config, number),
+            loss: match learner.loss() {
+                LossKind::Log => &Log,
+                LossKind::Best => &Best,
+                LossKind::Hinge => &Hinge,
+                LossKind::HingeAll => &HingeAll,
+            },
+            seed: rng.next_u64(),
         };
-        let work = parts.into_iter().enumerate().map(|(i, part)| (part, share(i)));
-        let work: Vec<_> = work.filter(|(_, share)| !share.is_empty()).collect();
-        let worker =
-            || |(mut part, share): (Box<dyn LearnerPart + '_>, Vec<_>)| trainer.learn(&mut *part, &share);
-        parallel::map(config.jobs, work, worker, |found: Result<Counts>| {
-            let Counts { n_wrong, n_steps } = found?;
-            counts.n_wrong += n_wrong;
-            counts.n_steps += n_steps;
-            Ok(())
-        })?;
-        n_done += batch.len();
-        learner.step(progress(n_done))?;
-        log.sentence(number, n_done, order.len());
+        let (mut mistakes, mut n_done) = (Mistakes::default(), 0);
+        let progress = |n_done: usize| {
+            let share = n_done as f64 / order.len() as f64;
+            ((number - 1) as f64 + share) / config.epochs as f64
+        };
+        for batch in batches {
+            let parts = learner.parts(progress(n_done));
+            let n_parts = parts.len();
+            // Dealt out in turn, so that all parts have about as many words.
+            let share = |part: usize| -> Vec<(usize, &Example)> {
+                batch.iter().skip(part).step_by(n_parts).map(|&i| (i, &examples[i])).collect()
+            };
+            let work = parts.into_iter().enumerate().map(|(i, part)| (part, share(i)));
+            let work: Vec<_> = work.filter(|(_, share)| !share.is_empty()).collect();
+            let worker =
+                || |(mut part, share): (Box<dyn LearnerPart + '_>, Vec<_>)| trainer.learn(&mut *part, &share);
+            parallel::map(config.jobs, work, worker, |found: Result<Mistakes>| {
+                let Mistakes { n_wrong, of } = found?;
+                mistakes.n_wrong += n_wrong;
+                mistakes.of += of;
+                Ok(())
+            })?;
+            n_done += batch.len();
+            learner.step(progress(n_done))?;
+            log.sentence(number, n_done, order.len());
+        }
+        Ok(mistakes)
     }
-    Ok((counts.n_wrong, counts.n_steps))
 }
 
 /// Cuts the examples into minibatches of about `n_words` words, of sentences of about the same length, in random order.
@@ -96,12 +98,6 @@ fn cut(items: &[usize], limit: usize, length: impl Fn(&usize) -> usize) -> Vec<V
     pieces
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    n_wrong: u64,
-    n_steps: u64,
-}
-
 /// What threads share.
 struct Trainer<'a, S: Registered> {
     system: &'a S,
@@ -121,7 +117,7 @@ struct Walk<S: Registered> {
 
 impl<S: Registered> Trainer<'_, S> {
     /// Learns from a part of a minibatch; examples come with their numbers.
-    fn learn(&self, part: &mut dyn LearnerPart, examples: &[(usize, &Example)]) -> Result<Counts> {
+    fn learn(&self, part: &mut dyn LearnerPart, examples: &[(usize, &Example)]) -> Result<Mistakes> {
         let sentences: Vec<&Sentence> = examples.iter().map(|(_, example)| &example.sentence).collect();
         let mut slots = Vec::with_capacity(sentences.len());
         part.open(&sentences, &mut slots);
@@ -130,7 +126,8 @@ impl<S: Registered> Trainer<'_, S> {
             walks.push(self.start(*number, example, slot)?);
         }
         let (mut rows, mut gradients) = (Rows::default(), Rows::default());
-        let (mut guide, mut counts, mut gradient) = (Guide::new(self.explore), Counts::default(), Vec::new());
+        let (mut guide, mut mistakes, mut gradient) =
+            (Guide::new(self.explore), Mistakes::default(), Vec::new());
         loop {
             walks.retain_mut(|Walk { lane, oracle, .. }| {
                 lane.has_choice(self.system, |forest, state, action| {
@@ -147,8 +144,8 @@ impl<S: Registered> Trainer<'_, S> {
                 let Walk { lane, oracle, rng } = walk;
                 let Lane { forest, state, legal, .. } = lane;
                 let best = guide.ask(self.system, &mut **oracle, (forest, state), (&rows, row), legal);
-                counts.n_steps += 1;
-                counts.n_wrong += u64::from(!guide.good.contains(best.predicted));
+                mistakes.of += 1;
+                mistakes.n_wrong += u64::from(!guide.good.contains(best.predicted));
                 self.loss.gradient(rows.row(row), legal, &guide.good, &mut gradient);
                 let out = gradients.row_mut(row);
                 gradient.iter().for_each(|&(action, by)| out[action.index()] = by);
@@ -159,7 +156,7 @@ impl<S: Registered> Trainer<'_, S> {
         }
         slots.into_iter().for_each(|slot| part.close(slot));
         part.finish();
-        Ok(counts)
+        Ok(mistakes)
     }
 
     fn start(&self, number: usize, example: &Example, slot: SlotId) -> Result<Walk<S>> {

@@ -1,6 +1,6 @@
 //! Global training: the derivation that a decoder prefers against the gold one (structured perceptron).
 
-use super::{Epoch, Example, Task};
+use super::{Epoch, Example, Mistakes, Task};
 use crate::decode::{Input, Reference, Violation};
 use crate::forest::Forest;
 use crate::ids::ActionId;
@@ -8,29 +8,28 @@ use crate::registry::Registered;
 use crate::score::Learner;
 use crate::system::TransitionSystem;
 
-/// One pass over the data with any decoder; gives the number of sentences that led to an update, and of all.
-pub(super) fn epoch<S: Registered>(
-    task: &mut Task<S>,
-    learner: &mut dyn Learner,
-    epoch: Epoch<'_>,
-) -> (u64, u64) {
-    let Epoch { config, number, examples, order, log, .. } = epoch;
-    let Task { system, decoder, .. } = task;
-    let mut forest = Forest::new();
-    let mut errors = 0;
-    for (done, &i) in order.iter().enumerate() {
-        let Example { sentence, actions, .. } = &examples[i];
-        let reference = Reference { actions, update: config.update };
-        if let Some(violation) = decoder.violation(Input { system, scorer: learner, sentence }, reference) {
-            learn(&**system, &examples[i], &violation, &mut forest, learner);
-            errors += 1;
+impl<S: Registered> Task<S> {
+    /// One pass over the data with any decoder; what led to an update is a mistake.
+    pub(super) fn learn_globally(&mut self, learner: &mut dyn Learner, epoch: Epoch<'_>) -> Mistakes {
+        let Epoch { config, number, examples, order, log, .. } = epoch;
+        let Task { system, decoder, .. } = self;
+        let mut forest = Forest::new();
+        let mut mistakes = Mistakes { n_wrong: 0, of: order.len() as u64 };
+        for (done, &i) in order.iter().enumerate() {
+            let Example { sentence, actions, .. } = &examples[i];
+            let reference = Reference { actions, update: config.update };
+            if let Some(violation) = decoder.violation(Input { system, scorer: learner, sentence }, reference)
+            {
+                learn(&**system, &examples[i], &violation, &mut forest, learner);
+                mistakes.n_wrong += 1;
+            }
+            if (done + 1) % config.batch == 0 || done + 1 == order.len() {
+                learner.step();
+            }
+            log.sentence(number, done + 1, order.len());
         }
-        if (done + 1) % config.batch == 0 || done + 1 == order.len() {
-            learner.step();
-        }
-        log.sentence(number, done + 1, order.len());
+        mistakes
     }
-    (errors, order.len() as u64)
 }
 
 /// Gold up, the wrong derivation down, from where they part.

@@ -1,7 +1,7 @@
 //! Local training: each state by itself, with an oracle, and with exploration of the model's own mistakes.
 
 use super::loss::{Loss, Perceptron};
-use super::{Epoch, Task};
+use super::{Epoch, Mistakes, Task};
 use crate::config::TrainConfig;
 use crate::decode::{Greedy, Step};
 use crate::error::{Code, Error, Result};
@@ -15,39 +15,36 @@ use crate::sentence::Sentence;
 use crate::system::{ActionSet, TransitionSystem};
 use crate::tree::Underivable;
 
-/// One pass over the data; gives the number of steps in which the model was wrong, and of all.
-pub(super) fn epoch<S: Registered>(
-    task: &Task<S>,
-    learner: &mut dyn Learner,
-    epoch: Epoch<'_>,
-) -> Result<(u64, u64)> {
-    let Epoch { config, number, examples, order, rng, log } = epoch;
-    let mut trainer = Trainer {
-        system: &*task.system,
-        greedy: Greedy::default(),
-        guide: Guide::new(exploration(config, number)),
-        rng,
-        gradient: Vec::new(),
-        n_wrong: 0,
-        n_steps: 0,
-    };
-    let (mut done, mut slots) = (0, Vec::new());
-    for batch in order.chunks(config.batch) {
-        let sentences: Vec<_> = batch.iter().map(|&i| &examples[i].sentence).collect();
-        slots.clear();
-        learner.open(&sentences, &mut slots);
-        for (&i, &slot) in batch.iter().zip(&slots) {
-            let oracle = config.oracle.for_gold(&*task.system, &task.gold[examples[i].gold]);
-            trainer.learn(&examples[i].sentence, slot, &mut *oracle.map_err(|why| unfit(&why))?, learner);
-            learner.close(slot);
-            done += 1;
-            log.sentence(number, done, order.len());
+impl<S: Registered> Task<S> {
+    /// One pass over the data.
+    pub(super) fn learn_locally(&self, learner: &mut dyn Learner, epoch: Epoch<'_>) -> Result<Mistakes> {
+        let Epoch { config, number, examples, order, rng, log } = epoch;
+        let mut trainer = Trainer {
+            system: &*self.system,
+            greedy: Greedy::default(),
+            guide: Guide::new(exploration(config, number)),
+            rng,
+            gradient: Vec::new(),
+            mistakes: Mistakes::default(),
+        };
+        let (mut done, mut slots) = (0, Vec::new());
+        for batch in order.chunks(config.batch) {
+            let sentences: Vec<_> = batch.iter().map(|&i| &examples[i].sentence).collect();
+            slots.clear();
+            learner.open(&sentences, &mut slots);
+            for (&i, &slot) in batch.iter().zip(&slots) {
+                let oracle = config.oracle.for_gold(&*self.system, &self.gold[examples[i].gold]);
+                trainer.learn(&examples[i].sentence, slot, &mut *oracle.map_err(|why| unfit(&why))?, learner);
+                learner.close(slot);
+                done += 1;
+                log.sentence(number, done, order.len());
+            }
+            if !learner.learns_by_state() {
+                learner.step();
+            }
         }
-        if !learner.learns_by_state() {
-            learner.step();
-        }
+        Ok(trainer.mistakes)
     }
-    Ok((trainer.n_wrong, trainer.n_steps))
 }
 
 /// The probability of following the model's own mistakes in this epoch.
@@ -127,8 +124,7 @@ struct Trainer<'a, S> {
     guide: Guide,
     rng: &'a mut Rng,
     gradient: Vec<(ActionId, f32)>,
-    n_wrong: u64,
-    n_steps: u64,
+    mistakes: Mistakes,
 }
 
 impl<S: Registered> Trainer<'_, S> {
@@ -140,14 +136,14 @@ impl<S: Registered> Trainer<'_, S> {
         oracle: &mut dyn Oracle<S>,
         learner: &mut dyn Learner,
     ) {
-        let Trainer { system, greedy, guide, rng, gradient, n_wrong, n_steps } = self;
+        let Trainer { system, greedy, guide, rng, gradient, mistakes } = self;
         let choose = |step: Step<'_, S, dyn Learner + '_>| {
             let Step { scorer: learner, slot, forest, state, view, rows, legal } = step;
             let best = guide.ask(*system, oracle, (forest, state), (rows, 0), legal);
-            *n_steps += 1;
+            mistakes.of += 1;
             if legal.len() > 1 {
                 let loss = Perceptron.gradient(rows.row(0), legal, &guide.good, gradient);
-                *n_wrong += u64::from(loss > 0.0);
+                mistakes.n_wrong += u64::from(loss > 0.0);
                 if loss > 0.0 {
                     learner.backward(slot, forest, &view, gradient);
                 }

@@ -227,7 +227,7 @@ pub fn train_on(
         learner.learning_mut().set_mode(Mode::Train { seed });
         let (examples, order) = (&examples[..], &order[..]);
         let epoch = Epoch { config, number, examples, order, rng: &mut rng, log };
-        let (errors, of) = match task.epoch(&mut learner, epoch) {
+        let Mistakes { n_wrong, of } = match task.epoch(&mut learner, epoch) {
             // The best model up to here is as good as it was.
             Err(error) if error.code == Code::BadTraining && best.is_some() => {
                 log.stopped(&error);
@@ -249,7 +249,7 @@ pub fn train_on(
         let is_best = best.as_ref().is_none_or(|(highest, _)| score > *highest);
         let report = EpochReport {
             epoch: number,
-            errors,
+            errors: n_wrong,
             of,
             dev,
             dev_disc,
@@ -304,10 +304,17 @@ struct Epoch<'a> {
     log: &'a mut dyn Log,
 }
 
+/// Sentences (global training) or steps (local training) in which the model was wrong, of all.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mistakes {
+    n_wrong: u64,
+    of: u64,
+}
+
 /// The part of training that depends on the type of states, so that the rest is compiled once.
 trait AnyTask {
-    /// Learns from the examples once; gives the number of mistakes, and of chances to make one.
-    fn epoch(&mut self, learner: &mut AnyLearner, epoch: Epoch<'_>) -> Result<(u64, u64)>;
+    /// Learns from the examples once.
+    fn epoch(&mut self, learner: &mut AnyLearner, epoch: Epoch<'_>) -> Result<Mistakes>;
     /// Can the search be done with these scores?
     ///
     /// # Errors
@@ -324,13 +331,13 @@ struct Task<S: Registered> {
 }
 
 impl<S: Registered> AnyTask for Task<S> {
-    fn epoch(&mut self, learner: &mut AnyLearner, epoch: Epoch<'_>) -> Result<(u64, u64)> {
+    fn epoch(&mut self, learner: &mut AnyLearner, epoch: Epoch<'_>) -> Result<Mistakes> {
         match learner {
             AnyLearner::Online(learner) if epoch.config.is_global() => {
-                Ok(global::epoch(self, &mut **learner, epoch))
+                Ok(self.learn_globally(&mut **learner, epoch))
             }
-            AnyLearner::Online(learner) => local::epoch(self, &mut **learner, epoch),
-            AnyLearner::Batch(learner) => batch::epoch(self, &mut **learner, epoch),
+            AnyLearner::Online(learner) => self.learn_locally(&mut **learner, epoch),
+            AnyLearner::Batch(learner) => self.learn_in_batches(&mut **learner, epoch),
         }
     }
 
