@@ -89,6 +89,9 @@ pub enum Progress {
     },
 }
 
+/// Hears what training reports.
+pub type Log<'a> = &'a mut dyn FnMut(&Progress);
+
 /// The classifier knows at most this many edits: the most frequent ones.
 const MAX_LEARNT: usize = 1 << 12;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::edit::{Casing, Edit};
 use super::features::Word;
 use super::lexicon::{Counts, Script};
-use super::{LemmaConfig, Lemmatiser, MAX_LEARNT, Progress, Tables};
+use super::{LemmaConfig, Lemmatiser, Log, MAX_LEARNT, Progress, Tables};
 use crate::error::{Code, Error, Result};
 use crate::sentence::{Sentence, Token};
 use crate::tag::train::{Scratchpad, shuffled};
@@ -70,7 +70,7 @@ fn classifier(
     examples: &[Example],
     n_labels: usize,
     config: &LemmaConfig,
-    log: &mut dyn FnMut(&Progress),
+    log: Log<'_>,
 ) -> Result<Frozen> {
     let mut learning = Learning::default();
     let mut scratch = Scratchpad { scores: vec![0.0; n_labels], ..Scratchpad::default() };
@@ -98,12 +98,7 @@ impl Lemmatiser {
     ///
     /// # Errors
     /// When no word has a lemma, or the settings make no sense.
-    pub fn train(
-        train: &[Sentence],
-        dev: &[Sentence],
-        config: &LemmaConfig,
-        log: &mut dyn FnMut(&Progress),
-    ) -> Result<Self> {
+    pub fn train(train: &[Sentence], dev: &[Sentence], config: &LemmaConfig, log: Log<'_>) -> Result<Self> {
         let bad = |message: &str| Err(Error::new(Code::BadTraining, message));
         if config.epochs == 0 {
             return bad("a lemmatiser needs at least one epoch");

@@ -31,7 +31,7 @@ impl ScorerKind for Bigrams {
             return Err(bad_model("the weights do not fit the actions"));
         }
         table.weights = words.words().iter().map(|&word| f32::from_bits(word)).collect();
-        Ok(Arc::new(Frozen { words: words.words().to_vec(), table }))
+        Ok(Arc::new(Frozen(table)))
     }
 }
 
@@ -88,8 +88,7 @@ impl Learning for Table {
     }
 
     fn freeze(&self) -> Result<Arc<dyn ScorerModel>> {
-        let words = self.weights.iter().map(|weight| weight.to_bits()).collect();
-        Ok(Arc::new(Frozen { words, table: self.clone() }))
+        Ok(Arc::new(Frozen(self.clone())))
     }
 
     fn save(&self, out: &mut Vec<u8>) {
@@ -107,10 +106,7 @@ impl Learning for Table {
 }
 
 #[derive(Debug)]
-struct Frozen {
-    words: Vec<u32>,
-    table: Table,
-}
+struct Frozen(Table);
 
 impl ScorerModel for Frozen {
     fn kind(&self) -> &'static str {
@@ -118,7 +114,7 @@ impl ScorerModel for Frozen {
     }
 
     fn scorer(&self) -> Box<dyn Scorer> {
-        Box::new(self.table.clone())
+        Box::new(self.0.clone())
     }
 
     fn header(&self) -> serde_json::Value {
@@ -126,11 +122,11 @@ impl ScorerModel for Frozen {
     }
 
     fn words(&self) -> &[u32] {
-        &self.words
+        bytemuck::cast_slice(&self.0.weights)
     }
 
     fn n_features(&self) -> usize {
-        self.table.weights.len()
+        self.0.weights.len()
     }
 }
 

@@ -8,13 +8,6 @@ use super::multiword::Split;
 
 /// The neighbours decide about a token that was seen at least this often as one word, and as often as several.
 pub(super) const MIN_COUNT: u32 = 3;
-/// Rounds over the occurrences of a token, and the step of the first one.
-const ROUNDS: usize = 20;
-const STEP: f64 = 0.3;
-/// What a weight of 1 is stored as.
-const SCALE: f64 = 1000.0;
-/// The longest neighbour worth learning, in bytes.
-const LONGEST: usize = 40;
 
 /// A logistic classifier for one token, by its neighbours.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +24,9 @@ pub(super) struct Neighbours<'a> {
     pub before: &'a str,
     pub after: &'a str,
 }
+
+/// The longest neighbour worth learning, in bytes.
+const LONGEST: usize = 40;
 
 impl Neighbours<'_> {
     /// What is looked at: both neighbours, and the endings of the next one.
@@ -49,6 +45,12 @@ impl Neighbours<'_> {
         ]
     }
 }
+
+/// Rounds over the occurrences of a token, and the step of the first one.
+const ROUNDS: usize = 20;
+const STEP: f64 = 0.3;
+/// What a weight of 1 is stored as.
+const SCALE: f64 = 1000.0;
 
 impl Ambiguous {
     /// Learns from the occurrences of a token: its neighbours, and whether it was split.

@@ -1,7 +1,7 @@
 //! Jack-knifing: every sentence of a treebank tagged by a tagger that has not seen it, so that a parser is trained on
 //! tags like those it will meet.
 
-use super::{Progress, TagConfig, Tagger};
+use super::{Log, Progress, TagConfig, Tagger};
 use crate::error::{Code, Error, Result};
 use crate::parallel;
 use crate::sentence::Sentence;
@@ -21,7 +21,7 @@ pub fn jackknife(
     folds: usize,
     config: &TagConfig,
     jobs: usize,
-    log: &mut dyn FnMut(&Progress),
+    log: Log<'_>,
 ) -> Result<Vec<Sentence>> {
     if folds < 2 || folds > train.len() {
         let message =

@@ -107,6 +107,9 @@ pub enum Progress {
     },
 }
 
+/// Hears what training reports.
+pub type Log<'a> = &'a mut dyn FnMut(&Progress);
+
 /// A trained tagger. It never changes, and threads can share it; each has a [`TaggerWorker`] of its own. Cloning one shares
 /// its tables.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use super::labels::Labels;
 use super::lexicon::{Counts, Entry, Lexicon};
 use super::weights::{Frozen, Learning};
 use super::words::{Analyser, Keys};
-use super::{Progress, Tables, TagConfig, Tagger};
+use super::{Log, Progress, Tables, TagConfig, Tagger};
 use crate::error::{Code, Error, Result};
 use crate::rng::Rng;
 use crate::sentence::Sentence;
@@ -200,7 +200,7 @@ fn train_layer(
     resources: &Resources<'_>,
     train: &mut [Example],
     dev: &mut [Example],
-    log: &mut dyn FnMut(&Progress),
+    log: Log<'_>,
 ) -> Result<Frozen> {
     let n_labels = layer.n_labels(resources.labels);
     let mut learning = Learning::default();
@@ -255,12 +255,7 @@ impl Tagger {
     ///
     /// # Errors
     /// When no token has anything to predict, or the settings make no sense.
-    pub fn train(
-        train: &[Sentence],
-        dev: &[Sentence],
-        config: &TagConfig,
-        log: &mut dyn FnMut(&Progress),
-    ) -> Result<Self> {
+    pub fn train(train: &[Sentence], dev: &[Sentence], config: &TagConfig, log: Log<'_>) -> Result<Self> {
         let bad = |message: &str| Err(Error::new(Code::BadTraining, message));
         if config.epochs == 0 {
             return bad("a tagger needs at least one epoch");

@@ -171,11 +171,8 @@ impl Search {
             }
             if below != NONE {
                 self.find_joints(problem, item);
-                let mut other = self.with_node[below as usize];
-                while other != NONE {
-                    self.join(problem, other, item);
-                    other = self.items[other as usize].next_with_node;
-                }
+                let left = (self.with_node[below as usize], |item: &Item| item.next_with_node);
+                self.each(left, |search, left| search.join(problem, left, item));
                 self.items[item as usize].next_with_below =
                     std::mem::replace(&mut self.with_below[below as usize], item);
             }
@@ -183,16 +180,23 @@ impl Search {
                 if self.with_node[node as usize] == NONE {
                     self.predict(problem, node, right, priority);
                 }
-                let mut other = self.with_below[node as usize];
-                while other != NONE {
-                    self.join(problem, item, other);
-                    other = self.items[other as usize].next_with_below;
-                }
+                let right = (self.with_below[node as usize], |item: &Item| item.next_with_below);
+                self.each(right, |search, right| search.join(problem, item, right));
                 self.items[item as usize].next_with_node =
                     std::mem::replace(&mut self.with_node[node as usize], item);
             }
         }
         self.goals.first().map_or(Ending::Nothing, |&goal| Ending::Found(goal))
+    }
+
+    /// Does something with each item of a list: from the first, to the one after each.
+    #[inline(always)]
+    fn each(&mut self, (first, after): (u32, impl Fn(&Item) -> u32), mut with: impl FnMut(&mut Self, u32)) {
+        let mut item = first;
+        while item != NONE {
+            with(self, item);
+            item = after(&self.items[item as usize]);
+        }
     }
 
     fn clear(&mut self, n_nodes: usize) {

@@ -24,7 +24,7 @@ impl<N: LearningNetwork> ScorerKind for NetworkKind<N> {
     }
 
     fn learner(&self, config: &TrainConfig, shared: Shared, sentences: &[&Sentence]) -> Result<AnyLearner> {
-        Ok(AnyLearner::Batch(Box::new(N::learner(config, shared, sentences)?)))
+        Ok(AnyLearner::Batch(Box::new(N::begin(config, shared, sentences)?)))
     }
 
     fn load(&self, stored: StoredScorer, shared: Shared) -> Result<Arc<dyn ScorerModel>> {
@@ -41,8 +41,7 @@ pub(in crate::score) trait LearningNetwork: ParsingNetwork {
     const SALT: u64;
 
     /// A learner that knows nothing yet, for these training sentences.
-    fn learner(config: &TrainConfig, shared: Shared, sentences: &[&Sentence])
-    -> Result<NetworkLearner<Self>>;
+    fn begin(config: &TrainConfig, shared: Shared, sentences: &[&Sentence]) -> Result<NetworkLearner<Self>>;
 
     /// The number of embeddings' numbers, which come first: of these a minibatch touches few.
     fn n_embedded(&self) -> usize;

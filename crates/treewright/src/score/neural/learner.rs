@@ -59,11 +59,7 @@ impl LearningNetwork for Network {
 
     const SALT: u64 = 0x6E65_7572_616C;
 
-    fn learner(
-        config: &TrainConfig,
-        shared: Shared,
-        sentences: &[&Sentence],
-    ) -> Result<NetworkLearner<Self>> {
+    fn begin(config: &TrainConfig, shared: Shared, sentences: &[&Sentence]) -> Result<NetworkLearner<Self>> {
         let mut settings = config.neural.clone();
         if settings.places.trim().is_empty() {
             let info = config.system.info();

@@ -130,12 +130,6 @@ fn gradients_of_an_encoder_that_learns_are_those_of_finite_differences() {
 }
 
 fn check_gradients(fine_tune: bool) {
-    let sentences = [
-        // Not in the order in which a batch has them.
-        Sentence::from_tagged([("the", "D"), ("cat", "")]),
-        Sentence::from_tagged([("The", "D"), ("cat", "N"), ("sat", "V")]),
-    ];
-    let sentences: Vec<&Sentence> = sentences.iter().collect();
     let settings = NeuralConfig {
         word_size: 2,
         affix_size: 1,
@@ -150,6 +144,12 @@ fn check_gradients(fine_tune: bool) {
         fine_tune,
         ..small()
     };
+    let sentences = [
+        // Not in the order in which a batch has them.
+        Sentence::from_tagged([("the", "D"), ("cat", "")]),
+        Sentence::from_tagged([("The", "D"), ("cat", "N"), ("sat", "V")]),
+    ];
+    let sentences: Vec<&Sentence> = sentences.iter().collect();
     let (kind_ends, mut walk) = SystemTag::ArcHybrid.visit(Walks);
     let network = encoded_network(&settings, &sentences, &kind_ends);
     let n_actions = network.n_actions();

@@ -51,11 +51,7 @@ impl LearningNetwork for Network {
 
     const SALT: u64 = 0x0073_7461_636B;
 
-    fn learner(
-        config: &TrainConfig,
-        shared: Shared,
-        sentences: &[&Sentence],
-    ) -> Result<NetworkLearner<Self>> {
+    fn begin(config: &TrainConfig, shared: Shared, sentences: &[&Sentence]) -> Result<NetworkLearner<Self>> {
         let reader = Reader::new(Lexicon::of(sentences), Vectors::of(&config.vectors));
         let trees = Trees::of(&config.system.info());
         let network = Network::new(&config.stack_lstm, reader, trees, shared.n_actions());

@@ -35,10 +35,6 @@ fn small() -> StackLstmConfig {
     }
 }
 
-fn config(system: SystemTag) -> TrainConfig {
-    TrainConfig { stack_lstm: small(), ..laws::config(system, "stack-lstm") }
-}
-
 fn network(
     settings: &StackLstmConfig,
     sentences: &[&Sentence],
@@ -47,6 +43,10 @@ fn network(
 ) -> Network {
     let reader = Reader::new(Lexicon::of(sentences), Vectors::of(&vectors()));
     Network::new(settings, reader, Trees::of(&system.info()), n_actions)
+}
+
+fn config(system: SystemTag) -> TrainConfig {
+    TrainConfig { stack_lstm: small(), ..laws::config(system, "stack-lstm") }
 }
 
 /// Scores random derivations; with gradients of scores, gives those of all weights.
