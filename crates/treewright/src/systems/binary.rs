@@ -202,7 +202,8 @@ impl Symbols {
     ///
     /// # Errors
     /// When the symbol is not in the table, or was never seen at such a place.
-    pub(crate) fn of(&self, node: &BinaryNode, is_root: bool) -> Result<LabelId, Underivable> {
+    pub(crate) fn of(&self, tree: &BinaryTree, id: NodeId) -> Result<LabelId, Underivable> {
+        let (node, is_root) = (tree.node(id), id == tree.root());
         if !node.is_temporary {
             return self.label_at(&node.label, is_root);
         }

@@ -165,7 +165,7 @@ impl TransitionSystem for BottomUp {
             }
             actions.extend((n_shifted..node.span().end).map(|_| table.id(Action::Shift)));
             n_shifted = node.span().end;
-            let symbol = self.symbols.of(node, id == gold.root())?;
+            let symbol = self.symbols.of(gold, id)?;
             let action = match node.kind {
                 BinaryKind::Unary(_) => {
                     chain += 1;

@@ -215,11 +215,10 @@ impl TransitionSystem for BottomUp2n {
         let mut n_shifted = 0;
         // Nodes come in post-order; what a node needs and was not read yet are words.
         for (id, node) in gold.nodes() {
-            let symbol = |id, node| self.symbols.of(node, id == gold.root());
             let action = match node.kind {
                 BinaryKind::Unary(Child::Token(_)) => {
                     actions.extend((n_shifted + 1..node.span().end).map(|_| table.id(Action::Shift)));
-                    Action::ShiftUnary(symbol(id, node)?)
+                    Action::ShiftUnary(self.symbols.of(gold, id)?)
                 }
                 BinaryKind::Unary(Child::Node(below)) => {
                     if let BinaryKind::Unary(_) = gold.node(below).kind {
@@ -231,18 +230,19 @@ impl TransitionSystem for BottomUp2n {
                 }
                 BinaryKind::Binary { head, .. } => {
                     actions.extend((n_shifted..node.span().end).map(|_| table.id(Action::Shift)));
-                    let above = parents[id.index()].map(|above| (above, gold.node(above)));
-                    match above.filter(|(_, above)| matches!(above.kind, BinaryKind::Unary(_))) {
-                        Some((above, upper)) => {
-                            let pair = self.find_pair(symbol(id, node)?, symbol(above, upper)?)?;
+                    let is_unary = |above: &NodeId| matches!(gold.node(*above).kind, BinaryKind::Unary(_));
+                    match parents[id.index()].filter(is_unary) {
+                        Some(above) => {
+                            let pair =
+                                self.find_pair(self.symbols.of(gold, id)?, self.symbols.of(gold, above)?)?;
                             if head == Side::Left {
                                 Action::LeftUnary(pair)
                             } else {
                                 Action::RightUnary(pair)
                             }
                         }
-                        None if head == Side::Left => Action::Left(symbol(id, node)?),
-                        None => Action::Right(symbol(id, node)?),
+                        None if head == Side::Left => Action::Left(self.symbols.of(gold, id)?),
+                        None => Action::Right(self.symbols.of(gold, id)?),
                     }
                 }
             };

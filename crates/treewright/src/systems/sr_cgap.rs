@@ -173,7 +173,6 @@ impl TransitionSystem for SrCgap {
         let mut actions = Vec::with_capacity(4 * gold.n_tokens());
         let (table, moves) = (self.actions(), gap_moves(gold)?);
         for (i, &step) in moves.iter().enumerate() {
-            let symbol = |node| self.symbols.of(gold.node(node), node == gold.root());
             match step {
                 Move::Shift => {
                     actions.push(table.id(Action::Shift));
@@ -181,7 +180,7 @@ impl TransitionSystem for SrCgap {
                         actions.push(table.id(Action::Ghost));
                     }
                 }
-                Move::Unary(node) => actions.push(table.id(Action::Unary(symbol(node)?))),
+                Move::Unary(node) => actions.push(table.id(Action::Unary(self.symbols.of(gold, node)?))),
                 Move::Binary { node, skipped, head } => {
                     if skipped > self.max_gaps {
                         let (label, most) = (gold.node(node).symbol(), self.max_gaps);
@@ -189,7 +188,7 @@ impl TransitionSystem for SrCgap {
                         return Err(Underivable(why));
                     }
                     actions.push(table.id(Action::Gap(skipped)));
-                    let symbol = symbol(node)?;
+                    let symbol = self.symbols.of(gold, node)?;
                     let reduce =
                         if head == Side::Left { Action::Left(symbol) } else { Action::Right(symbol) };
                     actions.push(table.id(reduce));

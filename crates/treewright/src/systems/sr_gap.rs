@@ -158,14 +158,13 @@ impl TransitionSystem for SrGap {
         let table = self.actions();
         let mut actions = Vec::new();
         for step in gap_moves(gold)? {
-            let symbol = |node| self.symbols.of(gold.node(node), node == gold.root());
             let action = match step {
                 Move::Shift => Action::Shift,
-                Move::Unary(node) => Action::Unary(symbol(node)?),
+                Move::Unary(node) => Action::Unary(self.symbols.of(gold, node)?),
                 Move::Binary { node, skipped, head } => {
                     actions.extend((0..skipped).map(|_| table.id(Action::Gap)));
                     let reduce = if head == Side::Left { Action::Left } else { Action::Right };
-                    reduce(symbol(node)?)
+                    reduce(self.symbols.of(gold, node)?)
                 }
             };
             actions.push(table.id(action));

@@ -174,7 +174,6 @@ impl<const COMPOUND: bool> TransitionSystem for Swap<COMPOUND> {
         let table = self.actions();
         let mut actions = Vec::new();
         for step in swap_moves(gold)? {
-            let symbol = |node| self.symbols.of(gold.node(node), node == gold.root());
             let action = match step {
                 Move::Shift => Action::Shift,
                 Move::Swap(run) if !COMPOUND => {
@@ -186,9 +185,9 @@ impl<const COMPOUND: bool> TransitionSystem for Swap<COMPOUND> {
                     return Err(Underivable(why));
                 }
                 Move::Swap(run) => Action::Swap(Run(run)),
-                Move::Unary(node) => Action::Unary(symbol(node)?),
-                Move::Binary(node, Side::Left) => Action::Left(symbol(node)?),
-                Move::Binary(node, Side::Right) => Action::Right(symbol(node)?),
+                Move::Unary(node) => Action::Unary(self.symbols.of(gold, node)?),
+                Move::Binary(node, Side::Left) => Action::Left(self.symbols.of(gold, node)?),
+                Move::Binary(node, Side::Right) => Action::Right(self.symbols.of(gold, node)?),
             };
             actions.push(table.id(action));
         }
