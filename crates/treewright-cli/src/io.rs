@@ -242,7 +242,7 @@ pub fn say_errors<'a>(word: &str, errors: impl IntoIterator<Item = &'a Error>, n
     for error in errors {
         n_errors += 1;
         if n_errors <= n_shown {
-            say!("{word}: {}", error.to_string().trim_start());
+            say!("{word}: {error}");
         }
     }
     if n_errors > n_shown {
@@ -282,7 +282,7 @@ pub fn conclude(result: Result<ExitCode>) -> ExitCode {
         Ok(code) => code,
         Err(error) if error.io_kind == Some(io::ErrorKind::BrokenPipe) => ExitCode::SUCCESS,
         Err(error) => {
-            say!("error: {}", error.to_string().trim_start());
+            say!("error: {error}");
             if error.code == Code::Usage { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }

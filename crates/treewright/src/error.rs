@@ -176,10 +176,13 @@ impl fmt::Display for Error {
         if *line > 0 {
             write!(f, "{line}:{column}:")?;
         }
-        if *sentence > 0 {
-            write!(f, " sentence {sentence}:")?;
+        if !file.is_empty() || *line > 0 {
+            write!(f, " ")?;
         }
-        write!(f, " {} [{}]", self.message, self.code.as_str())
+        if *sentence > 0 {
+            write!(f, "sentence {sentence}: ")?;
+        }
+        write!(f, "{} [{}]", self.message, self.code.as_str())
     }
 }
 

@@ -251,21 +251,21 @@ fn what_brackets_cannot_hold_is_refused() {
     for form in ["a b", "a\t", "\n", "\ra", "a\0"] {
         for with_index in [false, true] {
             let message = format!(
-                " sentence 1: the word {form:?} contains white space, which brackets cannot hold [TW008]"
+                "sentence 1: the word {form:?} contains white space, which brackets cannot hold [TW008]"
             );
             check(one, word(form), with_index, Err(&message));
         }
     }
-    check(one, word(""), false, Err(" sentence 1: word 1 is empty, which Penn brackets cannot hold [TW008]"));
+    check(one, word(""), false, Err("sentence 1: word 1 is empty, which Penn brackets cannot hold [TW008]"));
     check(one, word(""), true, Ok("(S (A 0=))\n"));
     let disc =
-        " sentence 1: Penn brackets cannot hold a discontinuous tree; use discbracket or export [TW007]";
+        "sentence 1: Penn brackets cannot hold a discontinuous tree; use discbracket or export [TW007]";
     check("(S (X (A 0=a) (A 2=c)) (A 1=b))", |_| {}, false, Err(disc));
-    let missing = " sentence 1: a sentence without a tree cannot be written as brackets [TW007]";
+    let missing = "sentence 1: a sentence without a tree cannot be written as brackets [TW007]";
     check(one, |entry| entry.tree = None, true, Err(missing));
-    let longer = " sentence 1: the tree has 1 words but the sentence 2 [TW007]";
+    let longer = "sentence 1: the tree has 1 words but the sentence 2 [TW007]";
     check(one, |entry| entry.sentence.tokens.push(Token::default()), true, Err(longer));
-    let heads = " sentence 1: brackets cannot hold a dependency tree; use conllu [TW007]";
+    let heads = "sentence 1: brackets cannot hold a dependency tree; use conllu [TW007]";
     check(
         one,
         |entry| entry.tree = Some(crate::tree::DependencyTree::from_heads([None]).into()),
