@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::tag::bytes::{self, Writer, damaged};
-use crate::tag::weights::Frozen;
+use crate::tag::weights::Weights;
 use edit::{Casing, Edit};
 use lexicon::Lexicon;
 
@@ -111,8 +111,8 @@ struct Tables {
     /// For each tag, and last for unknown ones: the edits that the classifier chooses from.
     candidates: Vec<Vec<u16>>,
     lexicon: Lexicon,
-    edit_weights: Frozen,
-    casing_weights: Frozen,
+    edit_weights: Weights,
+    casing_weights: Weights,
 }
 
 /// The first bytes of a lemmatiser: name and version.
@@ -208,8 +208,8 @@ impl Lemmatiser {
             }
             candidates.push((0..n_learnt as u16).collect());
             let lexicon = Lexicon::from_bytes(input, n_edits)?;
-            let edit_weights = Frozen::from_bytes(input, n_learnt)?;
-            let casing_weights = Frozen::from_bytes(input, Casing::ALL.len())?;
+            let edit_weights = Weights::from_bytes(input, n_learnt)?;
+            let casing_weights = Weights::from_bytes(input, Casing::ALL.len())?;
             Ok(Tables { columns, tags, edits, candidates, lexicon, edit_weights, casing_weights })
         })?;
         Ok(Lemmatiser(Arc::new(tables)))

@@ -10,7 +10,7 @@ use super::{LemmaConfig, Lemmatiser, Log, MAX_LEARNT, Progress, Tables};
 use crate::error::{Code, Error, Result};
 use crate::sentence::{Sentence, Token};
 use crate::tag::train::{Scratchpad, shuffled};
-use crate::tag::weights::{Frozen, Learning};
+use crate::tag::weights::{TrainingWeights, Weights};
 
 /// A distinct word: form, tags, whether it begins a sentence, and its script.
 struct Type<'a> {
@@ -71,8 +71,8 @@ fn classifier(
     n_labels: usize,
     config: &LemmaConfig,
     log: Log<'_>,
-) -> Result<Frozen> {
-    let mut learning = Learning::default();
+) -> Result<Weights> {
+    let mut weights = TrainingWeights::default();
     let mut scratch = Scratchpad { scores: vec![0.0; n_labels], ..Scratchpad::default() };
     for epoch in 1..=config.epochs {
         let (mut rng, order) = shuffled(examples.len(), config.seed, epoch);
@@ -82,14 +82,14 @@ fn classifier(
             scratch.keys.clear();
             scratch.keys.extend(keys.iter().filter(|_| rng.unit() >= config.dropout));
             scratch.candidates.clone_from(candidates);
-            errors += u64::from(scratch.learn(*gold, &mut learning) != *gold);
+            errors += u64::from(scratch.learn(*gold, &mut weights) != *gold);
         }
         if epoch == config.open_epochs && epoch < config.epochs {
-            learning.close(config.min_feature, config.min_weight);
+            weights.close(config.min_feature, config.min_weight);
         }
         log(&Progress::Epoch { part, epoch, errors, of: examples.len() as u64 });
     }
-    learning.frozen(n_labels)
+    weights.averaged(n_labels)
 }
 
 impl Lemmatiser {

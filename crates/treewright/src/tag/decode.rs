@@ -3,7 +3,7 @@
 use super::features::{self, REACH};
 use super::labels::Labels;
 use super::lexicon::Lexicon;
-use super::weights::{Frozen, Lookup};
+use super::weights::{Lookup, Weights};
 use super::words::Word;
 
 /// The tag and the reading of what is outside the sentence.
@@ -163,12 +163,12 @@ impl<'a> Resources<'a> {
         layer: Layer,
         word: &Word,
         keys: &[u32],
-        rows: &Frozen,
+        weights: &Weights,
         lookup: &mut Lookup,
         row: &mut [i16],
     ) {
         row.fill(0);
-        rows.add_all(keys, lookup, row);
+        weights.add_all(keys, lookup, row);
         if let Some(entry) = word.entry {
             let class = self.lexicon.classes.get(entry.class);
             let labels = match layer {
@@ -232,7 +232,7 @@ impl<'a> Resources<'a> {
         &self,
         layer: Layer,
         sequence: &mut Sequence,
-        rows: &Frozen,
+        weights: &Weights,
         scratch: &mut Scratch,
         mut own: impl FnMut(usize, &mut Lookup, &mut Vec<i16>),
     ) {
@@ -256,7 +256,7 @@ impl<'a> Resources<'a> {
                 own(at, lookup, scores);
                 keys.clear();
                 self.context(layer, sequence, at, keys);
-                rows.add_all(keys, lookup, scores);
+                weights.add_all(keys, lookup, scores);
                 let best = best_of(candidates.iter().copied(), scores);
                 if layer == Layer::Tags { sequence.tag(at, best, candidates, scores) } else { best }
             };

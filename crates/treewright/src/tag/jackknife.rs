@@ -8,7 +8,7 @@ use crate::sentence::Sentence;
 
 /// Folds are trained for at most this many epochs. Later epochs mainly make a tagger smaller, and those of folds are thrown
 /// away; accuracy is within a few tenths of a percent by then.
-const MOST_EPOCHS: usize = 4;
+const MAX_EPOCHS: usize = 4;
 
 /// Tags each of `folds` parts of a treebank with a tagger trained on the others. The parts are blocks of neighbouring
 /// sentences, so that a document is hardly ever in two of them. `jobs` taggers are trained at a time, which does not
@@ -24,11 +24,10 @@ pub fn jackknife(
     log: Log<'_>,
 ) -> Result<Vec<Sentence>> {
     if folds < 2 || folds > train.len() {
-        let message =
-            format!("{} sentences cannot be tagged in {folds} folds; there must be 2 at least", train.len());
+        let message = format!("{} sentences cannot be tagged in {folds} folds; use at least 2", train.len());
         return Err(Error::new(Code::BadTraining, message));
     }
-    let config = &TagConfig { epochs: config.epochs.min(MOST_EPOCHS), ..config.clone() };
+    let config = &TagConfig { epochs: config.epochs.min(MAX_EPOCHS), ..config.clone() };
     let bounds = |fold: usize| fold * train.len() / folds..(fold + 1) * train.len() / folds;
     let tag_fold = |fold: usize| -> Result<Vec<Sentence>> {
         let held_out = bounds(fold);

@@ -41,7 +41,7 @@ use bytes::{Reader, Writer, damaged};
 use decode::{Layer, N_LAYERS};
 use labels::Labels;
 use lexicon::Lexicon;
-use weights::Frozen;
+use weights::Weights;
 
 /// How to train a tagger.
 #[derive(Clone, Debug)]
@@ -120,7 +120,7 @@ struct Tables {
     labels: Labels,
     lexicon: Lexicon,
     classes: WordClasses,
-    layers: [Frozen; N_LAYERS],
+    layers: [Weights; N_LAYERS],
     trust_tags: u8,
     trust_readings: u8,
 }
@@ -141,7 +141,7 @@ impl Tagger {
             labels: labels.clone(),
             lexicon: lexicon.clone(),
             classes: classes.clone(),
-            layers: layers.each_ref().map(Frozen::compact),
+            layers: layers.each_ref().map(Weights::compact),
             trust_tags: *trust_tags,
             trust_readings: *trust_readings,
         }))
@@ -159,15 +159,15 @@ impl Tagger {
 
     /// A line for people about what is in it.
     pub fn summary(&self) -> String {
-        let list = |count: fn(&Frozen) -> usize| {
+        let list = |count: fn(&Weights) -> usize| {
             self.0.layers.each_ref().map(|rows| count(rows).to_string()).join(" + ")
         };
         format!(
             "{} tags, {} readings, {} features, {} weights, {} words with classes",
             self.0.labels.n_tags(),
             self.0.labels.n_readings(),
-            list(Frozen::n_features),
-            list(Frozen::n_weights),
+            list(Weights::n_features),
+            list(Weights::n_weights),
             self.0.classes.len()
         )
     }
@@ -198,7 +198,7 @@ impl Tagger {
             }
             let lexicon = Lexicon::from_bytes(input, &labels)?;
             let classes = read_classes(input)?;
-            let mut layer = |layer: Layer| Frozen::from_bytes(input, layer.n_labels(&labels));
+            let mut layer = |layer: Layer| Weights::from_bytes(input, layer.n_labels(&labels));
             let layers = [layer(Layer::Guesses)?, layer(Layer::Tags)?, layer(Layer::Readings)?];
             Ok(Tables { labels, lexicon, classes, layers, trust_tags, trust_readings })
         })?;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::decode::{Layer, Resources, Scratch, Sequence};
 use super::labels::Labels;
 use super::lexicon::{Counts, Entry, Lexicon};
-use super::weights::{Frozen, Learning};
-use super::words::{Analyser, Keys};
+use super::weights::{TrainingWeights, Weights};
+use super::words::{Keys, WordReader};
 use super::{Log, Progress, Tables, TagConfig, Tagger};
 use crate::error::{Code, Error, Result};
 use crate::rng::Rng;
@@ -38,13 +38,13 @@ fn examples(
     gold: impl Fn(usize) -> Vec<Option<u16>>,
     mut entries: impl FnMut(Keys) -> [Option<Entry>; 2],
 ) -> Vec<Example> {
-    let mut analyser = Analyser::default();
+    let mut word_reader = WordReader::default();
     let mut of_sentence = |(i, sentence): (usize, &Sentence)| {
         let (mut sequence, mut keys, mut starts) = (Sequence::default(), Vec::new(), vec![0]);
         sequence.start();
         for token in &sentence.tokens {
-            let form = analyser.keys(&token.form);
-            let word = analyser.word(&token.form, form, entries(form), lexicon, classes, &mut keys);
+            let form = word_reader.keys(&token.form);
+            let word = word_reader.word(&token.form, form, entries(form), lexicon, classes, &mut keys);
             sequence.words.push(word);
             starts.push(keys.len());
         }
@@ -78,15 +78,15 @@ pub(crate) struct Scratchpad {
 
 impl Scratchpad {
     /// Learns from one decision between the candidates with the features `keys`; gives what would have been chosen.
-    pub(crate) fn learn(&mut self, gold: u16, learning: &mut Learning) -> u16 {
-        learning.tick();
-        learning.places(&self.keys, &mut self.places);
+    pub(crate) fn learn(&mut self, gold: u16, weights: &mut TrainingWeights) -> u16 {
+        weights.tick();
+        weights.places(&self.keys, &mut self.places);
         self.scores.fill(0.0);
-        learning.add(&self.places, &mut self.scores);
+        weights.add(&self.places, &mut self.scores);
         let chosen = self.softmax();
         self.derive(gold);
         if !self.gradient.is_empty() {
-            learning.learn(&self.keys, &self.places, &self.gradient);
+            weights.learn(&self.keys, &self.places, &self.gradient);
         }
         chosen
     }
@@ -134,7 +134,7 @@ fn learn(
     layer: Layer,
     resources: &Resources<'_>,
     example: &mut Example,
-    learning: &mut Learning,
+    weights: &mut TrainingWeights,
     dropout: f64,
     rng: &mut Rng,
     scratch: &mut Scratchpad,
@@ -154,7 +154,7 @@ fn learn(
             scratch.keys.extend_from_slice(example.own(i));
             resources.context(layer, &example.sequence, at, &mut scratch.keys);
             scratch.keys.retain(|_| rng.unit() >= dropout);
-            chosen = scratch.learn(gold, learning);
+            chosen = scratch.learn(gold, weights);
             errors += u64::from(chosen != gold);
         }
         example.sequence.decided[layer as usize][at] = chosen;
@@ -163,15 +163,15 @@ fn learn(
 }
 
 /// Decides a layer for all examples.
-fn decide(layer: Layer, resources: &Resources<'_>, examples: &mut [Example], rows: &Frozen) {
+fn decide(layer: Layer, resources: &Resources<'_>, examples: &mut [Example], weights: &Weights) {
     let mut scratch = Scratch::default();
     for example in examples {
         let mut sequence = std::mem::take(&mut example.sequence);
         let first = sequence.places().start;
         let words = sequence.words.clone();
-        resources.decide(layer, &mut sequence, rows, &mut scratch, |at, lookup, scores| {
-            scores.resize(rows.n_scores(), 0);
-            resources.score_own(layer, &words[at], example.own(at - first), rows, lookup, scores);
+        resources.decide(layer, &mut sequence, weights, &mut scratch, |at, lookup, scores| {
+            scores.resize(weights.n_scores(), 0);
+            resources.score_own(layer, &words[at], example.own(at - first), weights, lookup, scores);
         });
         example.sequence = sequence;
     }
@@ -201,10 +201,10 @@ fn train_layer(
     train: &mut [Example],
     dev: &mut [Example],
     log: Log<'_>,
-) -> Result<Frozen> {
+) -> Result<Weights> {
     let n_labels = layer.n_labels(resources.labels);
-    let mut learning = Learning::default();
-    let mut best: Option<(f64, Frozen)> = None;
+    let mut weights = TrainingWeights::default();
+    let mut best: Option<(f64, Weights)> = None;
     let mut scratch = Scratchpad::default();
     let mut guesses = Vec::new();
     for epoch in 1..=config.epochs {
@@ -213,7 +213,7 @@ fn train_layer(
         for i in order {
             let example = &mut train[i];
             let counts =
-                learn(layer, resources, example, &mut learning, config.dropout, &mut rng, &mut scratch);
+                learn(layer, resources, example, &mut weights, config.dropout, &mut rng, &mut scratch);
             errors += counts.0;
             of += counts.1;
         }
@@ -224,29 +224,29 @@ fn train_layer(
         if epoch == config.open_epochs && epoch < config.epochs {
             // Readings are the easiest to tell apart, and there are many of them.
             let times = if layer == Layer::Readings { 2.0 } else { 1.0 };
-            learning.close(times * config.min_feature, config.min_weight);
+            weights.close(times * config.min_feature, config.min_weight);
         }
         let mut score = None;
         // Before small weights are dropped, a layer is too large to be kept.
         if epoch == config.epochs || !dev.is_empty() && epoch > config.open_epochs {
-            let frozen = learning.frozen(n_labels)?;
-            decide(layer, resources, dev, &frozen);
+            let averaged = weights.averaged(n_labels)?;
+            decide(layer, resources, dev, &averaged);
             score = accuracy(layer, resources, dev);
             if best.as_ref().is_none_or(|(highest, _)| score.is_none_or(|score| score > *highest)) {
-                best = Some((score.unwrap_or(0.0), frozen));
+                best = Some((score.unwrap_or(0.0), averaged));
             }
         }
         log(&Progress::Epoch { layer: layer.name(), epoch, errors, of, dev: score });
     }
-    let (_, frozen) = best.expect("there is an epoch");
+    let (_, averaged) = best.expect("there is an epoch");
     if layer == Layer::Guesses {
         train
             .iter_mut()
             .zip(guesses)
             .for_each(|(example, guess)| example.sequence.decided[layer as usize] = guess);
     }
-    decide(layer, resources, dev, &frozen);
-    Ok(frozen)
+    decide(layer, resources, dev, &averaged);
+    Ok(averaged)
 }
 
 impl Tagger {
@@ -265,12 +265,12 @@ impl Tagger {
             return bad("no token of the training data has a tag: there is nothing to learn for a tagger");
         }
         let classes = config.vectors.classes(train.iter(), config.seed);
-        let mut analyser = Analyser::default();
+        let mut word_reader = WordReader::default();
         let mut counts = Counts::default();
         let tokens = || train.iter().flat_map(|sentence| &sentence.tokens).zip(gold.iter().flatten());
         let mut token_keys = Vec::new();
         for (token, &reading) in tokens() {
-            let keys = analyser.keys(&token.form);
+            let keys = word_reader.keys(&token.form);
             counts.add(keys.form, reading);
             counts.add(keys.folded, reading);
             token_keys.push((keys, reading));
@@ -309,7 +309,7 @@ impl Tagger {
         let mut layer = |layer: Layer| {
             if layer == Layer::Readings {
                 if !labels.has_choice_of_readings() {
-                    return Learning::default().frozen(labels.n_readings());
+                    return TrainingWeights::default().averaged(labels.n_readings());
                 }
                 // Readings are learnt, and measured, with the right tags.
                 for example in train_examples.iter_mut().chain(&mut dev_examples) {

@@ -1,4 +1,4 @@
-//! Weights: a sparse row of labels for each feature. `Learning` is what training changes, `Frozen` what taggers use.
+//! Weights: a sparse row of labels for each feature. `TrainingWeights` is what training changes, `Weights` what taggers use.
 
 use rustc_hash::FxHashMap;
 
@@ -40,7 +40,7 @@ impl Weight {
 /// Weights under training: logistic regression with steps that become shorter for each weight the more it was moved
 /// (AdaGrad: Duchi, Hazan and Singer 2011), averaged over all decisions.
 #[derive(Default)]
-pub(crate) struct Learning {
+pub(crate) struct TrainingWeights {
     ids: FxHashMap<u32, u32>,
     rows: Vec<Vec<Weight>>,
     now: u32,
@@ -53,13 +53,13 @@ pub(crate) struct Learning {
 /// The place of a feature that has no weights.
 const NOWHERE: u32 = u32::MAX;
 
-impl Learning {
+impl TrainingWeights {
     /// One more decision was made; averages are over decisions.
     pub(crate) fn tick(&mut self) {
         self.now += 1;
     }
 
-    /// Finds the places of features, for [`Learning::add`] and [`Learning::learn`].
+    /// Finds the places of features, for [`TrainingWeights::add`] and [`TrainingWeights::learn`].
     #[inline]
     pub(crate) fn places(&self, keys: &[u32], out: &mut Vec<u32>) {
         out.clear();
@@ -147,7 +147,7 @@ impl Learning {
     ///
     /// # Errors
     /// When there are too many.
-    pub(crate) fn frozen(&self, n_labels: usize) -> Result<Frozen> {
+    pub(crate) fn averaged(&self, n_labels: usize) -> Result<Weights> {
         let mut places: Vec<(u32, u32)> = self.ids.iter().map(|(&key, &place)| (key, place)).collect();
         places.sort_unstable();
         let n = f64::from((self.now - self.start).max(1));
@@ -165,7 +165,7 @@ impl Learning {
                 ends.push((key, pairs.len()));
             }
         }
-        Frozen::of(&ends, &pairs, n_labels, 0).ok_or_else(|| {
+        Weights::of(&ends, &pairs, n_labels, 0).ok_or_else(|| {
             Error::new(Code::BadTraining, "there would be too many weights: use less training data")
         })
     }
@@ -185,7 +185,7 @@ const FEW_FEATURES: usize = 1 << 15;
 
 /// Weights in use, read only. (Sums saturate at 16 bits, which are hundreds of units of log-odds.)
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Frozen {
+pub(crate) struct Weights {
     table: Table,
     n_weights: usize,
     /// The lowest bits of keys that are not kept.
@@ -211,14 +211,14 @@ fn table_key(kept: u32, shift: u32) -> Key {
     Key { spread: kept << shift, fingerprint: kept }
 }
 
-impl Frozen {
+impl Weights {
     /// `ends` has what is kept of each feature's key, and where its pairs end, which begin where those of the feature before end. Nothing if
     /// there are too many.
     fn of(ends: &[(u32, usize)], pairs: &[Pair], n_labels: usize, shift: u32) -> Option<Self> {
         let starts = std::iter::once(0).chain(ends.iter().map(|feature| feature.1));
         let features =
             starts.zip(ends).map(|(start, &(key, end))| (table_key(key, shift), &pairs[start..end]));
-        Some(Frozen { table: Table::of(features, n_labels, u32::BITS)?, n_weights: pairs.len(), shift })
+        Some(Weights { table: Table::of(features, n_labels, u32::BITS)?, n_weights: pairs.len(), shift })
     }
 
     /// The same without small weights, with the others rounded and keys shortened: half the size, and nearly as good.
@@ -245,7 +245,8 @@ impl Frozen {
                 ends.push((key, pairs.len()));
             }
         }
-        Frozen::of(&ends, &pairs, self.table.n_columns(), shift).expect("there are fewer weights than before")
+        Weights::of(&ends, &pairs, self.table.n_columns(), shift)
+            .expect("there are fewer weights than before")
     }
 
     /// The number of scores: one for each label, and padding.
@@ -318,7 +319,7 @@ impl Frozen {
             }
             ends.push((key, pairs.len()));
         }
-        Frozen::of(&ends, &pairs, n_labels, shift).ok_or_else(|| damaged("it has too many weights"))
+        Weights::of(&ends, &pairs, n_labels, shift).ok_or_else(|| damaged("it has too many weights"))
     }
 }
 
@@ -351,97 +352,97 @@ mod tests {
     use super::*;
 
     /// Learns from one feature.
-    fn teach(learning: &mut Learning, key: u32, gradient: &[(u16, f32)]) {
+    fn teach(weights: &mut TrainingWeights, key: u32, gradient: &[(u16, f32)]) {
         let mut places = Vec::new();
-        learning.tick();
-        learning.places(&[key], &mut places);
-        learning.learn(&[key], &places, gradient);
+        weights.tick();
+        weights.places(&[key], &mut places);
+        weights.learn(&[key], &places, gradient);
     }
 
-    fn scores(learning: &Learning, key: u32) -> [f32; 3] {
+    fn scores(weights: &TrainingWeights, key: u32) -> [f32; 3] {
         let (mut places, mut scores) = (Vec::new(), [0.0; 3]);
-        learning.places(&[key], &mut places);
-        learning.add(&places, &mut scores);
+        weights.places(&[key], &mut places);
+        weights.add(&places, &mut scores);
         scores
     }
 
-    fn frozen(learning: &Learning, key: u32) -> [i32; 3] {
-        let frozen = learning.frozen(3).expect("few weights");
+    fn averaged(weights: &TrainingWeights, key: u32) -> [i32; 3] {
+        let averaged = weights.averaged(3).expect("few weights");
         let mut scores = Vec::new();
-        frozen.score(&[key], &mut Lookup::default(), &mut scores);
+        averaged.score(&[key], &mut Lookup::default(), &mut scores);
         std::array::from_fn(|label| i32::from(scores[label]))
     }
 
     /// A table too large to be kept whole: features from 1 on, which know label 0 and hardly label 1.
-    fn large() -> Learning {
-        let mut learning = Learning::default();
+    fn large() -> TrainingWeights {
+        let mut weights = TrainingWeights::default();
         for key in 1..=FEW_FEATURES as u32 {
             // The second half came to little.
             let by = if key as usize > FEW_FEATURES / 2 { 0.001 } else { 1.0 };
-            teach(&mut learning, key, &[(0, by), (1, -0.001)]);
+            teach(&mut weights, key, &[(0, by), (1, -0.001)]);
         }
-        (0..FEW_FEATURES).for_each(|_| learning.tick());
-        learning
+        (0..FEW_FEATURES).for_each(|_| weights.tick());
+        weights
     }
 
     #[test]
     fn steps_become_shorter() {
-        let mut learning = Learning::default();
+        let mut weights = TrainingWeights::default();
         let after = [1, 2, 3].map(|_| {
-            teach(&mut learning, 7, &[(2, 0.5), (0, -0.5)]);
-            scores(&learning, 7)
+            teach(&mut weights, 7, &[(2, 0.5), (0, -0.5)]);
+            scores(&weights, 7)
         });
         assert!(after.iter().all(|row| row[2] == -row[0] && row[1] == 0.0), "{after:?}");
         let steps = [after[0][2], after[1][2] - after[0][2], after[2][2] - after[1][2]];
         assert!(steps[0] > steps[1] && steps[1] > steps[2] && steps[2] > 0.0, "{steps:?}");
-        assert_eq!(scores(&learning, 8), [0.0; 3]);
+        assert_eq!(scores(&weights, 8), [0.0; 3]);
     }
 
     #[test]
     fn weights_are_averaged_over_decisions() {
-        let mut learning = Learning::default();
-        teach(&mut learning, 7, &[(1, 1.0)]);
-        let value = f64::from(scores(&learning, 7)[1]);
-        (0..3).for_each(|_| learning.tick());
+        let mut weights = TrainingWeights::default();
+        teach(&mut weights, 7, &[(1, 1.0)]);
+        let value = f64::from(scores(&weights, 7)[1]);
+        (0..3).for_each(|_| weights.tick());
         // It was so for three decisions of four.
         let expected = (value * SCALE * 3.0 / 4.0).round() as i32;
-        assert_eq!((frozen(&learning, 7), expected > 1), ([0, expected, 0], true));
+        assert_eq!((averaged(&weights, 7), expected > 1), ([0, expected, 0], true));
     }
 
     #[test]
     fn closing_leaves_what_counts() {
-        let mut learning = large();
+        let mut weights = large();
         let (kept, gone) = (1, FEW_FEATURES as u32);
-        let before = scores(&learning, kept);
-        assert!(before[0] > 0.0 && before[1] < 0.0 && scores(&learning, gone)[0] > 0.0);
-        learning.close(0.05, 0.01);
-        assert_eq!(learning.n_features(), FEW_FEATURES / 2);
-        assert_eq!(scores(&learning, kept), [before[0], 0.0, 0.0]);
-        assert_eq!(scores(&learning, gone), [0.0; 3]);
+        let before = scores(&weights, kept);
+        assert!(before[0] > 0.0 && before[1] < 0.0 && scores(&weights, gone)[0] > 0.0);
+        weights.close(0.05, 0.01);
+        assert_eq!(weights.n_features(), FEW_FEATURES / 2);
+        assert_eq!(scores(&weights, kept), [before[0], 0.0, 0.0]);
+        assert_eq!(scores(&weights, gone), [0.0; 3]);
         // Averages begin anew, and no weight comes back.
         for key in [kept, gone] {
-            teach(&mut learning, key, &[(0, 1.0), (1, 1.0), (2, 1.0)]);
-            (0..100_000).for_each(|_| learning.tick());
+            teach(&mut weights, key, &[(0, 1.0), (1, 1.0), (2, 1.0)]);
+            (0..100_000).for_each(|_| weights.tick());
         }
-        let now = scores(&learning, kept);
+        let now = scores(&weights, kept);
         assert!(now[0] > before[0] && now[1..] == [0.0; 2], "{now:?}");
-        assert_eq!(frozen(&learning, kept), [(f64::from(now[0]) * SCALE).round() as i32, 0, 0]);
-        assert_eq!(scores(&learning, gone), [0.0; 3]);
+        assert_eq!(averaged(&weights, kept), [(f64::from(now[0]) * SCALE).round() as i32, 0, 0]);
+        assert_eq!(scores(&weights, gone), [0.0; 3]);
     }
 
     #[test]
     fn a_feature_is_kept_with_its_small_weights() {
-        let mut learning = large();
-        learning.close(0.05, 0.0);
-        assert!(scores(&learning, 1)[1] < 0.0);
+        let mut weights = large();
+        weights.close(0.05, 0.0);
+        assert!(scores(&weights, 1)[1] < 0.0);
     }
 
     #[test]
     fn a_small_table_is_kept_whole() {
-        let mut learning = Learning::default();
-        teach(&mut learning, 7, &[(0, 1e-3)]);
-        learning.close(9.0, 9.0);
-        teach(&mut learning, 8, &[(1, 1.0)]);
-        assert!(scores(&learning, 7)[0] > 0.0 && scores(&learning, 8)[1] > 0.0);
+        let mut weights = TrainingWeights::default();
+        teach(&mut weights, 7, &[(0, 1e-3)]);
+        weights.close(9.0, 9.0);
+        teach(&mut weights, 8, &[(1, 1.0)]);
+        assert!(scores(&weights, 7)[0] > 0.0 && scores(&weights, 8)[1] > 0.0);
     }
 }

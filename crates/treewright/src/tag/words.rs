@@ -54,7 +54,7 @@ impl Word {
 
 /// A form taken apart; the memory is kept from word to word.
 #[derive(Default)]
-pub(super) struct Analyser {
+pub(super) struct WordReader {
     lower: String,
     folded: String,
     shape: String,
@@ -80,7 +80,7 @@ fn head(form: &str) -> &str {
     &form[..end.unwrap_or(0)]
 }
 
-impl Analyser {
+impl WordReader {
     /// Folds a form and gives its keys.
     pub(super) fn keys(&mut self, form: &str) -> Keys {
         self.lower.clear();
@@ -96,7 +96,7 @@ impl Analyser {
         Keys { form: key(FORM, form), folded: key(FOLDED, &self.folded) }
     }
 
-    /// What is known of the form last given to [`Analyser::keys`], with these entries for it as written and folded.
+    /// What is known of the form last given to [`WordReader::keys`], with these entries for it as written and folded.
     /// `out` gets the keys of its features.
     pub(super) fn word(
         &mut self,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::decode::{Layer, N_LAYERS, Resources, Scratch, Sequence, TagAlternative};
 use super::labels::N_COLUMNS;
 use super::weights::Lookup;
-use super::words::{Analyser, Word};
+use super::words::{Word, WordReader};
 use super::{Tables, Tagger};
 use crate::hash;
 use crate::sentence::{Sentence, Str};
@@ -44,7 +44,7 @@ struct Cache {
     tables: Arc<Tables>,
     known: Vec<Known>,
     own: [OwnRows; N_LAYERS],
-    analyser: Analyser,
+    word_reader: WordReader,
     keys: Vec<u32>,
 }
 
@@ -63,10 +63,10 @@ impl Cache {
 
     fn analyse(&mut self, form: &Str) -> Word {
         let Tables { lexicon, classes, .. } = &*self.tables;
-        let keys = self.analyser.keys(form);
+        let keys = self.word_reader.keys(form);
         let entries = [keys.form, keys.folded].map(|key| lexicon.get(key));
         self.keys.clear();
-        self.analyser.word(form, keys, entries, lexicon, classes, &mut self.keys)
+        self.word_reader.word(form, keys, entries, lexicon, classes, &mut self.keys)
     }
 
     /// The scores that a form has on its own, in one of the layers.
@@ -126,7 +126,7 @@ impl TaggerWorker {
                 tables: tagger.0.clone(),
                 known: vec![Known::default(); n_words],
                 own: widths.map(own),
-                analyser: Analyser::default(),
+                word_reader: WordReader::default(),
                 keys: Vec::new(),
             },
             sequence: Sequence::default(),
