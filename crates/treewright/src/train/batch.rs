@@ -2,7 +2,7 @@
 //! all their states are scored at once, and threads share its parts.
 
 use super::local::{Guide, exploration, unfit};
-use super::loss::{Best, Hinge, HingeAll, Log, Loss};
+use super::loss::{BestLoss, HingeAllLoss, HingeLoss, LogLoss, Loss};
 use super::{Epoch, Example, Mistakes, Task};
 use crate::config::LossKind;
 use crate::decode::Lane;
@@ -34,10 +34,10 @@ impl<S: Registered> Task<S> {
             oracle: config.oracle,
             explore: exploration(config, number),
             loss: match learner.loss() {
-                LossKind::Log => &Log,
-                LossKind::Best => &Best,
-                LossKind::Hinge => &Hinge,
-                LossKind::HingeAll => &HingeAll,
+                LossKind::Log => &LogLoss,
+                LossKind::Best => &BestLoss,
+                LossKind::Hinge => &HingeLoss,
+                LossKind::HingeAll => &HingeAllLoss,
             },
             seed: rng.next_u64(),
         };

@@ -1,6 +1,6 @@
 //! Local training: each state by itself, with an oracle, and with exploration of the model's own mistakes.
 
-use super::loss::{Loss, Perceptron};
+use super::loss::{Loss, PerceptronLoss};
 use super::{Epoch, Mistakes, Task};
 use crate::config::TrainConfig;
 use crate::decode::{Greedy, Step};
@@ -142,7 +142,7 @@ impl<S: Registered> Trainer<'_, S> {
             let best = guide.ask(*system, oracle, (forest, state), (rows, 0), legal);
             mistakes.of += 1;
             if legal.len() > 1 {
-                let loss = Perceptron.gradient(rows.row(0), legal, &guide.good, gradient);
+                let loss = PerceptronLoss.gradient(rows.row(0), legal, &guide.good, gradient);
                 mistakes.n_wrong += u64::from(loss > 0.0);
                 if loss > 0.0 {
                     learner.backward(slot, forest, &view, gradient);

@@ -13,9 +13,9 @@ pub(super) trait Loss {
 }
 
 /// The perceptron's loss: the best of the good actions should be above the best of the others.
-pub(super) struct Perceptron;
+pub(super) struct PerceptronLoss;
 
-impl Loss for Perceptron {
+impl Loss for PerceptronLoss {
     fn gradient(&self, row: &[f32], legal: &ActionSet, good: &ActionSet, out: &mut Gradient) -> f32 {
         out.clear();
         let Some([right, wrong]) = rivals(row, legal, good) else { return 0.0 };
@@ -41,9 +41,9 @@ fn highest(row: &[f32], legal: &ActionSet, good: &ActionSet, is_good: bool) -> O
 }
 
 /// The hinge loss: the best of the good actions should be above the best of the others by 1.
-pub(super) struct Hinge;
+pub(super) struct HingeLoss;
 
-impl Loss for Hinge {
+impl Loss for HingeLoss {
     fn gradient(&self, row: &[f32], legal: &ActionSet, good: &ActionSet, out: &mut Gradient) -> f32 {
         out.clear();
         let Some([right, wrong]) = rivals(row, legal, good) else { return 0.0 };
@@ -56,9 +56,9 @@ impl Loss for Hinge {
 }
 
 /// The sum of hinge losses: the best of the good actions should be above each of the others by 1 (Weston and Watkins 1999).
-pub(super) struct HingeAll;
+pub(super) struct HingeAllLoss;
 
-impl Loss for HingeAll {
+impl Loss for HingeAllLoss {
     fn gradient(&self, row: &[f32], legal: &ActionSet, good: &ActionSet, out: &mut Gradient) -> f32 {
         out.clear();
         let Some(right) = highest(row, legal, good, true) else { return 0.0 };
@@ -76,9 +76,9 @@ impl Loss for HingeAll {
 }
 
 /// Log loss: minus the logarithm of the probability of the good actions together, by a softmax over the legal ones.
-pub(super) struct Log;
+pub(super) struct LogLoss;
 
-impl Loss for Log {
+impl Loss for LogLoss {
     fn gradient(&self, row: &[f32], legal: &ActionSet, good: &ActionSet, out: &mut Gradient) -> f32 {
         out.clear();
         let highest = legal.indices().map(|action| row[action]).fold(f32::NEG_INFINITY, f32::max);
@@ -103,9 +103,9 @@ impl Loss for Log {
 }
 
 /// Log loss of the best of the good actions alone: a model with a favourite among them need not change its mind.
-pub(super) struct Best;
+pub(super) struct BestLoss;
 
-impl Loss for Best {
+impl Loss for BestLoss {
     fn gradient(&self, row: &[f32], legal: &ActionSet, good: &ActionSet, out: &mut Gradient) -> f32 {
         out.clear();
         let Some(right) = highest(row, legal, good, true) else { return 0.0 };
@@ -130,7 +130,7 @@ mod tests {
         let mut of_good = ActionSet::new(row.len());
         good.iter().for_each(|&action| of_good.insert(ActionId::new(action)));
         let mut out = Vec::new();
-        let loss = Perceptron.gradient(row, &legal, &of_good, &mut out);
+        let loss = PerceptronLoss.gradient(row, &legal, &of_good, &mut out);
         let found: Vec<(usize, f32)> = out.iter().map(|&(action, by)| (action.index(), by)).collect();
         assert_eq!(found, expected);
         assert_eq!(loss > 0.0, !expected.is_empty());
@@ -141,7 +141,7 @@ mod tests {
         // The last action is not legal.
         check(&[1.0, 3.0, 2.0, 9.0], &[0, 2], &[(2, -1.0), (1, 1.0)]);
         check(&[1.0, 3.0, 2.0, 9.0], &[1], &[]);
-        // A tie is a mistake; of equals the first.
+        // A tie counts as a mistake; among equal scores the first action is taken.
         check(&[1.0, 1.0, 1.0, 9.0], &[1, 2], &[(1, -1.0), (0, 1.0)]);
         check(&[1.0, 1.0, 1.0, 9.0], &[0, 1, 2], &[]);
     }
@@ -155,7 +155,7 @@ mod tests {
         for good in [&[0usize][..], &[0, 3], &[1, 2], &[2]] {
             let mut of_good = ActionSet::new(row.len());
             good.iter().for_each(|&action| of_good.insert(ActionId::new(action)));
-            for loss in [&Log as &dyn Loss, &Best, &Hinge, &HingeAll] {
+            for loss in [&LogLoss as &dyn Loss, &BestLoss, &HingeLoss, &HingeAllLoss] {
                 let value = |row: &[f32]| loss.gradient(row, &legal, &of_good, &mut Vec::new());
                 let mut out = Vec::new();
                 let found = loss.gradient(&row, &legal, &of_good, &mut out);
@@ -181,7 +181,7 @@ mod tests {
         let mut good = ActionSet::new(2);
         good.insert(ActionId::new(0));
         let mut out = Vec::new();
-        let loss = Log.gradient(&[-500.0, 500.0], &legal, &good, &mut out);
+        let loss = LogLoss.gradient(&[-500.0, 500.0], &legal, &good, &mut out);
         assert_eq!((loss, out), (1000.0, vec![(ActionId::new(0), -1.0), (ActionId::new(1), 1.0)]));
     }
 }
