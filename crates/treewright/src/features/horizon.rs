@@ -66,27 +66,27 @@ impl BitOrAssign for Attributes {
     }
 }
 
-/// A node that is looked at, and what of it.
+/// A node that templates look at, and which of its attributes they use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct ObservedNode {
     /// Where the way to it begins.
     pub place: Place,
     /// The steps down from there; none for the node of the place itself.
     pub path: Vec<Edge>,
-    /// What is looked at.
+    /// The attributes that are used.
     pub attributes: Attributes,
 }
 
-/// What is looked at in a node, or in one below it.
+/// What templates use of a given node, or of one below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NodeLook {
+pub struct Observation {
     /// The steps down.
     pub path: Vec<Edge>,
-    /// What is looked at there.
+    /// The attributes that are used.
     pub attributes: Attributes,
 }
 
-impl NodeLook {
+impl Observation {
     /// Hands over what is seen, as numbers: in two nodes with the same numbers templates see the same.
     pub fn values(&self, forest: &Forest, node: NodeId, mut out: impl FnMut(u32)) {
         let mut at = Some(forest.node(node));
@@ -117,15 +117,15 @@ impl NodeLook {
 /// What scores look at: two configurations that agree in this have the same scores.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Horizon {
-    looks: Vec<Look>,
+    nodes: Vec<ObservedNode>,
     n_past: usize,
     sees_gaps: bool,
 }
 
 impl Horizon {
-    /// Each node that is looked at, once.
-    pub fn looks(&self) -> &[Look] {
-        &self.looks
+    /// Each observed node, once.
+    pub fn nodes(&self) -> &[ObservedNode] {
+        &self.nodes
     }
 
     /// How many of the newest actions are looked at.
@@ -139,11 +139,11 @@ impl Horizon {
     }
 
     fn add(&mut self, path: &NodePath, attributes: Attributes) {
-        let known = self.looks.iter_mut().find(|look| look.place == path.place && look.path == path.edges);
+        let known = self.nodes.iter_mut().find(|node| node.place == path.place && node.path == path.edges);
         match known {
-            Some(look) => look.attributes |= attributes,
+            Some(node) => node.attributes |= attributes,
             None => {
-                self.looks.push(Look { place: path.place, path: path.edges.clone(), attributes });
+                self.nodes.push(ObservedNode { place: path.place, path: path.edges.clone(), attributes });
             }
         }
     }
@@ -186,29 +186,29 @@ mod tests {
     fn the_simplified_set_sees_labels_and_spans_of_two_items_and_the_buffer() {
         let horizon = shipped("simplified").expect("a shipped set").horizon();
         assert_eq!((horizon.n_past(), horizon.sees_gaps()), (0, false));
-        for look in horizon.looks() {
-            assert!(look.path.is_empty());
-            let seen = match look.place {
+        for node in horizon.nodes() {
+            assert!(node.path.is_empty());
+            let seen = match node.place {
                 Place::Deque(0) | Place::Stack(0) => Attributes::LABEL | Attributes::SPAN,
                 place => {
                     assert!(matches!(place, Place::Buffer(0..4)), "{place:?}");
                     Attributes::LABEL | Attributes::HEAD | Attributes::SPAN
                 }
             };
-            assert!(seen.contains(look.attributes), "{look:?}");
+            assert!(seen.contains(node.attributes), "{node:?}");
         }
-        assert_eq!(horizon.looks().len(), 6);
+        assert_eq!(horizon.nodes().len(), 6);
     }
 
     #[test]
     fn every_kind_of_atom_is_seen() {
         for text in ["d0.w", "s1.c", "d0.l.c", "s0.vl", "b0.sl", "b0.l.w"] {
-            assert_eq!(horizon(text).looks().len(), 1, "{text}");
+            assert_eq!(horizon(text).nodes().len(), 1, "{text}");
         }
-        assert_eq!(horizon("d0-s0.dist").looks().len(), 2);
+        assert_eq!(horizon("d0-s0.dist").nodes().len(), 2);
         assert_eq!((horizon("a0+a2 a1").n_past(), horizon("gaps").sees_gaps()), (3, true));
-        let looks = horizon("s0.r.w s0.r.c s0.vr");
-        assert_eq!(looks.looks().len(), 2);
-        assert_eq!(looks.looks()[0].attributes, Attributes::HEAD | Attributes::LABEL);
+        let observed = horizon("s0.r.w s0.r.c s0.vr");
+        assert_eq!(observed.nodes().len(), 2);
+        assert_eq!(observed.nodes()[0].attributes, Attributes::HEAD | Attributes::LABEL);
     }
 }

@@ -10,6 +10,6 @@ mod template;
 pub use dependence::Dependence;
 pub use encode::{Encoded, Vocabulary};
 pub use extract::{Extractor, template_class};
-pub use horizon::{Attributes, Horizon, Look, NodeLook};
+pub use horizon::{Attributes, Horizon, Observation, ObservedNode};
 pub use separate::{Context, PlaceKeys, Role, SeparateKeys, label_of};
 pub use template::{Edge, TemplateSet, shipped, shipped_names};

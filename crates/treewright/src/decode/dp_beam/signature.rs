@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::features::{Attributes, Edge, Horizon, Look, NodeLook};
+use crate::features::{Attributes, Edge, Horizon, Observation, ObservedNode};
 use crate::forest::{Forest, Place, View};
 use crate::ids::NodeId;
 
@@ -35,7 +35,7 @@ pub(super) struct Signer {
     horizon: Horizon,
     top: Place,
     /// What is looked at in nodes, each set once.
-    sets: Vec<Vec<NodeLook>>,
+    sets: Vec<Vec<Observation>>,
     /// The set for each item of the stack, from its top.
     levels: Vec<usize>,
     /// The set for the first word of the buffer.
@@ -63,7 +63,7 @@ impl Signer {
             // There is never anything in a deque, and words after the first of the buffer are what they are.
             (Place::Deque(_) | Place::Buffer(_), _) => None,
         };
-        let n_levels = 1 + horizon.looks().iter().filter_map(|look| level_of(look.place)).max().unwrap_or(0);
+        let n_levels = 1 + horizon.nodes().iter().filter_map(|node| level_of(node.place)).max().unwrap_or(0);
         if n_levels > MAX_LEVELS {
             return Err(format!(
                 "features look at {n_levels} items of the stack, and at most {MAX_LEVELS} can be compared"
@@ -76,22 +76,22 @@ impl Signer {
             ));
         }
         let of_place = |wanted: &dyn Fn(Place) -> bool| {
-            let mut looks = Looks::default();
-            for Look { place, path, attributes } in horizon.looks() {
+            let mut observed = Observations::default();
+            for ObservedNode { place, path, attributes } in horizon.nodes() {
                 if wanted(*place) {
-                    looks.add(path, *attributes);
+                    observed.add(path, *attributes);
                 }
             }
-            looks
+            observed
         };
-        let mut levels: Vec<Looks> =
+        let mut levels: Vec<Observations> =
             (0..n_levels).map(|level| of_place(&|place| level_of(place) == Some(level))).collect();
         let mut front = of_place(&|place| place == Place::Buffer(0));
         close(&mut levels, &mut front);
-        let mut sets: Vec<Vec<NodeLook>> = Vec::new();
-        let mut number = |looks: Looks| {
-            sets.iter().position(|set| *set == looks.0).unwrap_or_else(|| {
-                sets.push(looks.0);
+        let mut sets: Vec<Vec<Observation>> = Vec::new();
+        let mut number = |observed: Observations| {
+            sets.iter().position(|set| *set == observed.0).unwrap_or_else(|| {
+                sets.push(observed.0);
                 sets.len() - 1
             })
         };
@@ -182,8 +182,8 @@ impl Signer {
         if self.known[at] == NOTHING {
             let mut number = set as u32 + 1;
             let (trie, n_numbers) = (&mut self.trie, &mut self.n_numbers);
-            for look in &self.sets[set] {
-                look.values(forest, node, |value| {
+            for observation in &self.sets[set] {
+                observation.values(forest, node, |value| {
                     number = *trie.entry((number, value)).or_insert_with(|| {
                         *n_numbers += 1;
                         *n_numbers
@@ -211,33 +211,33 @@ fn past(forest: &Forest, view: &View, out: &mut [u32]) {
     }
 }
 
-/// What is looked at in a node and below it.
+/// What scores use of a node and of those below it.
 #[derive(Clone, Debug, Default)]
-struct Looks(Vec<NodeLook>);
+struct Observations(Vec<Observation>);
 
-impl Looks {
+impl Observations {
     /// Adds one; says whether it was new.
     fn add(&mut self, path: &[Edge], attributes: Attributes) -> bool {
-        match self.0.iter_mut().find(|look| look.path == path) {
-            Some(look) if look.attributes.contains(attributes) => false,
-            Some(look) => {
-                look.attributes |= attributes;
+        match self.0.iter_mut().find(|known| known.path == path) {
+            Some(known) if known.attributes.contains(attributes) => false,
+            Some(known) => {
+                known.attributes |= attributes;
                 true
             }
             None => {
-                self.0.push(NodeLook { path: path.to_vec(), attributes });
+                self.0.push(Observation { path: path.to_vec(), attributes });
                 true
             }
         }
     }
 
-    fn add_all(&mut self, others: &Looks) -> bool {
-        others.0.iter().fold(false, |is_new, look| self.add(&look.path, look.attributes) | is_new)
+    fn add_all(&mut self, others: &Observations) -> bool {
+        others.0.iter().fold(false, |is_new, other| self.add(&other.path, other.attributes) | is_new)
     }
 }
 
 /// Adds to each set what must be known of a node before it comes to that place.
-fn close(levels: &mut [Looks], front: &mut Looks) {
+fn close(levels: &mut [Observations], front: &mut Observations) {
     loop {
         let mut is_new = false;
         // An item goes down when another is pushed.
@@ -249,7 +249,7 @@ fn close(levels: &mut [Looks], front: &mut Looks) {
         is_new |= front.add_all(&levels[0]);
         // A child was the topmost item, or a child of it, before; a second dependent was the outermost one.
         let mut earlier: Vec<(Vec<Edge>, Attributes, bool)> = Vec::new();
-        for NodeLook { path, attributes } in levels[0].0.iter().chain(&front.0) {
+        for Observation { path, attributes } in levels[0].0.iter().chain(&front.0) {
             if let Some((edge, rest)) = path.split_first() {
                 earlier.push((rest.to_vec(), *attributes, false));
                 let outermost = match edge {
