@@ -50,8 +50,8 @@ pub fn default_jobs() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Batches under way for each thread, so that none waits while Python looks at the last documents.
-const UNDER_WAY: usize = 2;
+/// Batches in flight per thread, so that none waits while Python looks at the last documents.
+const IN_FLIGHT: usize = 2;
 
 type Parsed = treewright::Result<Vec<Document>>;
 
@@ -70,7 +70,7 @@ pub struct Pipe {
     n_given: u64,
     n_taken: u64,
     batch_size: usize,
-    most_under_way: u64,
+    max_in_flight: u64,
     /// Threads do not follow into a forked process.
     process: u32,
 }
@@ -121,7 +121,7 @@ impl Pipe {
             n_given: 0,
             n_taken: 0,
             batch_size,
-            most_under_way: (UNDER_WAY * jobs) as u64,
+            max_in_flight: (IN_FLIGHT * jobs) as u64,
             process: std::process::id(),
         })
     }
@@ -170,7 +170,7 @@ impl Pipe {
             if let Some(document) = self.ready.pop_front() {
                 return Ok(Some(document));
             }
-            while self.source.is_some() && self.n_given - self.n_taken < self.most_under_way {
+            while self.source.is_some() && self.n_given - self.n_taken < self.max_in_flight {
                 self.feed(py);
             }
             if self.n_taken == self.n_given {

@@ -90,7 +90,7 @@ impl Bytes {
     }
 }
 
-/// A stretch of the bytes of a model.
+/// A part of the bytes of a model.
 #[derive(Clone, Debug)]
 pub(crate) struct ByteRange {
     pub bytes: Arc<Bytes>,
@@ -110,12 +110,12 @@ impl ByteRange {
     /// The same from `start` on, to be used as 32-bit words where they lie, or copied if they do not lie well.
     pub(crate) fn words_from(&self, start: usize) -> Arc<dyn WordSource> {
         let range = self.range.start + start..self.range.end;
-        let stretch = ByteRange { bytes: self.bytes.clone(), range };
-        if bytemuck::try_cast_slice::<u8, u32>(stretch.get()).is_ok() {
-            return Arc::new(stretch);
+        let part = ByteRange { bytes: self.bytes.clone(), range };
+        if bytemuck::try_cast_slice::<u8, u32>(part.get()).is_ok() {
+            return Arc::new(part);
         }
         let word = |bytes: &[u8; 4]| u32::from_le_bytes(*bytes);
-        Arc::new(stretch.get().as_chunks().0.iter().map(word).collect::<Vec<u32>>())
+        Arc::new(part.get().as_chunks().0.iter().map(word).collect::<Vec<u32>>())
     }
 }
 

@@ -272,9 +272,9 @@ impl Model {
         Self::from_range(&ByteRange::all_of(Bytes::copy(bytes)))
     }
 
-    pub(crate) fn from_range(stretch: &ByteRange) -> Result<Self> {
-        let (header, start) = Self::check(stretch.get())?;
-        Self::build(header, stretch.words_from(start))
+    pub(crate) fn from_range(range: &ByteRange) -> Result<Self> {
+        let (header, start) = Self::check(range.get())?;
+        Self::build(header, range.words_from(start))
     }
 
     /// Its words and tags.

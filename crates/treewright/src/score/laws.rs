@@ -117,15 +117,15 @@ impl SystemVisitor for Walks {
     }
 }
 
-/// What a training run reported.
+/// Records what a training run reports.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct RecordedLog {
     pub reports: Vec<EpochReport>,
     pub checkpoints: Vec<Checkpoint>,
     pub stopped: Option<Error>,
 }
 
-impl Log for Kept {
+impl Log for RecordedLog {
     fn epoch(&mut self, report: &EpochReport) {
         self.reports.push(report.clone());
     }
@@ -149,7 +149,7 @@ fn bytes(model: &Model) -> Vec<u8> {
 /// Trains; neither threads nor a stop half way change a byte of the model, which is that of the last epoch. Gives the share of wrong steps in each epoch.
 #[track_caller]
 pub(super) fn learns_the_same_again(config: &TrainConfig, data: &[Entry]) -> Vec<f64> {
-    let mut log = Kept::default();
+    let mut log = RecordedLog::default();
     let model = bytes(&train(config, data, &[], None, &mut log).expect("a model"));
     let threads = TrainConfig { jobs: 3, ..config.clone() };
     assert!(bytes(&train(&threads, data, &[], None, &mut ()).expect("a model")) == model, "threads");
@@ -225,7 +225,7 @@ pub(super) fn divergence_is_reported<F: Fixture>() {
     let (data, mut config) = (data(system, 30), TrainConfig { epochs: 6, ..F::config(system) });
     // One step an epoch: the first is taken from a good start, the second from where it led.
     F::set_steps(&mut config, 1 << 14, 1e35);
-    let mut log = Kept::default();
+    let mut log = RecordedLog::default();
     let model = train(&config, &data, &[], None, &mut log).expect("the model of the first epoch");
     let why = log.stopped.expect("a reason");
     assert!(why.message.contains("diverged") && why.code == Code::BadTraining, "{why}");

@@ -1,5 +1,5 @@
-//! Which tags a word may have, judged by its vector: a network with one hidden layer, learnt from the words of a
-//! treebank. Vectors tell apart much that does not matter for syntax; the tags say what does.
+//! Which tags a word may have, predicted from its vector: a network with one hidden layer, trained on the words of a
+//! treebank. Vectors distinguish much that does not matter for syntax; the tags say what does.
 
 use rustc_hash::FxHashMap;
 
@@ -9,7 +9,7 @@ use crate::rng::Rng;
 const N_HIDDEN: usize = 64;
 const EPOCHS: usize = 12;
 const STEP: f32 = 0.05;
-/// A word seen more often than this counts no more: those to be judged are rare.
+/// A word seen more often than this counts no more: the words whose tags are predicted are rare.
 const MAX_SEEN: f32 = 3.0;
 
 /// A layer: the weights of each of its cells for each input, the last one for an input that is always 1.
@@ -66,7 +66,7 @@ struct Signals {
 
 impl Network {
     /// The probabilities of tags for a vector, into `signals.out`.
-    fn judge(&self, vector: &[f32], signals: &mut Signals) {
+    fn tag_probabilities(&self, vector: &[f32], signals: &mut Signals) {
         let Signals { input, hidden, out, .. } = signals;
         // Vectors are one long; so their numbers are about 1.
         let scale = (vector.len() as f32).sqrt();
@@ -83,7 +83,7 @@ impl Network {
     }
 
     fn learn(&mut self, vector: &[f32], shares: &[f32], weight: f32, signals: &mut Signals) {
-        self.judge(vector, signals);
+        self.tag_probabilities(vector, signals);
         let Signals { input, hidden, out, back } = signals;
         out.iter_mut().zip(shares).for_each(|(p, share)| *p = (*p - share) * weight);
         self.out.learn(hidden, out, back);
@@ -122,7 +122,7 @@ pub(super) fn profiles(
     }
     let mut profiles = Points { numbers: Vec::with_capacity(vectors.len() * n_tags), n: n_tags };
     for word in 0..vectors.len() {
-        network.judge(vectors.get(word), &mut signals);
+        network.tag_probabilities(vectors.get(word), &mut signals);
         profiles.numbers.extend(signals.out.iter().map(|p| p.sqrt()));
     }
     profiles

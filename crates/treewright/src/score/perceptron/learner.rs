@@ -226,8 +226,8 @@ impl Perceptron {
     pub(super) fn averaged(&self) -> Vec<Feature> {
         let pair = |place: usize| {
             let Pair { action, weight } = self.weights.pairs[place];
-            let lag = self.weights.moments[place] as f64 / self.time as f64;
-            (action, (f64::from(weight) - lag) as f32)
+            let correction = self.weights.moments[place] as f64 / self.time as f64;
+            (action, (f64::from(weight) - correction) as f32)
         };
         let pairs = |slot: &Slot| {
             let start = slot.start as usize;
