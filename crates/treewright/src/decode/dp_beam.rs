@@ -153,7 +153,7 @@ impl<S: TransitionSystem> DpBeam<S> {
              use a plain beam",
         )?;
         let too_far =
-            |why: String| format!("{why} in merged states: use a plain beam, or features that see less");
+            |why: String| format!("{why} in merged states: use a plain beam, or features that look at fewer places");
         Signer::new(horizon, mergeable.top()).map(|_| ()).map_err(too_far)
     }
 

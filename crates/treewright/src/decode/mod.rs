@@ -134,7 +134,7 @@ pub trait Decoder<S: TransitionSystem>: Send {
         0
     }
 
-    /// The best tree alone. A decoder that can do with fewer scores then does.
+    /// Only the best tree. Decoders that need fewer scores for that may skip the others.
     fn best_tree(&mut self, input: Input<'_, S>) -> Option<S::Tree> {
         let system = input.system;
         let mut tree = None;
@@ -151,8 +151,8 @@ pub trait Decoder<S: TransitionSystem>: Send {
         inputs.one_by_one(|input| out.push(self.best_tree(input)));
     }
 
-    /// Searches, and says where a derivation was beaten, for global training; nothing if it is the best. Here, at the end
-    /// of the search; a decoder that goes step by step looks at each.
+    /// For global training: searches, and returns where the reference derivation was beaten, or nothing if it won. This
+    /// default compares complete derivations; decoders that work step by step compare after each step.
     fn violation(&mut self, input: Input<'_, S>, reference: Reference<'_>) -> Option<Violation> {
         let system = input.system;
         let mut predicted = Vec::new();

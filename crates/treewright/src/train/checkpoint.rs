@@ -8,8 +8,8 @@ use crate::score::Learning;
 /// The state of a training run between two epochs. As bytes:
 ///
 /// ```text
-/// "TREECKP\n", u64 fingerprint, u32 CRC-32 of the rest, then reports (JSON), best model and weights, each behind its
-/// u64 length
+/// "TREECKP\n", u64 fingerprint, u32 CRC-32 of the rest, then reports (JSON), best model and weights, each after its
+/// length (u64)
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {

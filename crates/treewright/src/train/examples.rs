@@ -53,7 +53,7 @@ pub(super) fn prepare<S: TransitionSystem>(
             match example.actions.iter().copied().find(|&action| rare.contains(action)) {
                 Some(action) => underivable.push((
                     example.number + 1,
-                    format!("hardly any other tree needs {}", system.name(action)),
+                    format!("too few trees need the action {}", system.name(action)),
                 )),
                 None => kept.push((example.number, example.sentence, tree)),
             }

@@ -271,7 +271,7 @@ pub fn train_on(
     Ok(best.expect("there is at least one epoch").1)
 }
 
-/// Takes each item as often as `weight` says; what is left of it is the probability of once more.
+/// Takes each item as often as the whole part of `weight` says, and once more with the fraction as probability.
 fn chosen(items: Range<usize>, weight: f64, rng: &mut Rng) -> Vec<usize> {
     let mut times = || weight as usize + usize::from(weight.fract() > 0.0 && rng.unit() < weight.fract());
     items.flat_map(|item| std::iter::repeat_n(item, times())).collect()

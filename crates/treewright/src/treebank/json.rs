@@ -143,7 +143,7 @@ impl Object<'_> {
         let n_leaves = constituents.as_ref().map(|tree| tree.tokens.len());
         let n_words = dependencies.as_ref().map(Vec::len).or(n_leaves);
         if n_words.is_some_and(|n| n != sentence.len()) {
-            let message = "a tree that has not as many words as its sentence, which JSON cannot hold";
+            let message = "a tree that differs in length from its sentence, which JSON cannot hold";
             return Err(Error::new(Code::Unwritable, message));
         }
         let (comments, info) = ParseInfo::split(&sentence.comments);

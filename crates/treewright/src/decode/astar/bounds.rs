@@ -1,23 +1,23 @@
-//! Bounds on the score of every tree that contains a node: its *inside*, the best that can be built over its words, plus its
-//! *outside*, the best that can be built around it. Nothing that a bound allows is missed: bounds forget things, and put the
-//! best that could be in their place.
+//! Upper bounds on the score of every tree that contains a node: its *inside*, the best that can be built over its words, plus
+//! its *outside*, the best that can be built around it. Bounds ignore part of the context. Wherever a score depends on it, they
+//! take the highest score that any context gives, so a bound is never below the score of a tree.
 //!
-//! What is forgotten is what lies below an item: this is the *less constituent* heuristic of paper 001, section 4.3. The two
-//! items of a reduction are both known, so its score is what it is. A shift is scored on top of an item that is known, but of
-//! the item below that one, M, not all is:
+//! What they ignore is what lies below an item on the stack: this is the *less constituent* heuristic of paper 001, section
+//! 4.3. The score of a reduction is exact, because both of its items are known. For a shift the topmost item is known, but the
+//! item below it, M, only in part:
 //!
-//! - The items that end at a place are sorted into *groups*, and an item knows the group of what lies below it. With
-//!   a single group nothing of M is known; with more of them, more is.
-//! - The first shift above M is the one after the first word of the item above it, L, if L has more than one word. What M adds
-//!   to plain shifts (SHIFT without a unary) is therefore added when M and L are reduced, when M is known; only what it adds to
-//!   other shifts more than to these is the most of its group. All other shifts above M get the most of its group.
+//! - The items that end at a place are divided into *groups*, and of M only the group is known. With a single group this says
+//!   nothing about M; more groups give tighter bounds.
+//! - Let L be the item above M. If L has more than one word, the first shift above M comes after the first word of L. What M
+//!   adds to a plain shift (SHIFT without a unary) is added exactly, when M and L are reduced and M is known. Only what M adds
+//!   to other shifts beyond that is bounded by the maximum of its group, and so is what it adds to later shifts.
 //!
-//! The shift that begins an item is scored when the item to its left is known, so an item must remember it. It remembers the
-//! *class* of the shift: the likeliest shifts at a word are a class each, and all others are one. What a shift can score less
-//! than the best of its class is part of the inside of its word.
+//! The shift that begins an item depends on the item to its left, so it is scored when that is known, and an item must remember
+//! it. It remembers only the *class* of the shift: each of the likeliest shifts at a word is a class of its own, and all others
+//! share one. The difference between a shift and the best of its class belongs to the inside of its word.
 //!
-//! Since scores are sums, the best pair of items for an action is the best left one with the best right one. So a span
-//! takes time for its nodes and for its splits, but none for their pairs.
+//! Since scores are sums, the best pair of items for an action is the best left one with the best right one. So the time for
+//! a span grows with its nodes and its splits, but not with pairs of nodes.
 
 mod classes;
 mod trace;

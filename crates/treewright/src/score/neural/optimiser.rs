@@ -23,22 +23,22 @@ pub(in crate::score) struct StepSettings {
     pub n_epochs: usize,
     pub beta_1: f32,
     pub beta_2: f32,
-    /// Gradients that are longer together are shortened to this.
+    /// The gradient is clipped to this length.
     pub clip: f32,
-    /// How much of the average of the weights is left after a step.
+    /// The share of the old average that is kept when a step updates the average of the weights.
     pub average: f32,
     /// The section of the settings, for error messages.
     pub section: &'static str,
 }
 
-/// The last weights learn more slowly, and later.
+/// The last weights have a learning rate of their own, and start later.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::score) struct Slower {
     /// The first of them.
     pub start: usize,
-    /// Their learning rate is so many times as high.
+    /// Their learning rate is multiplied by this.
     pub factor: f32,
-    /// Until this share of the training is over they do not change; then their rate rises from 0.
+    /// They do not change until this share of the training is over; then their rate rises from 0.
     pub from: f64,
 }
 

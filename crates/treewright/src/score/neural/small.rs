@@ -144,8 +144,8 @@ compiled_twice! {
         [low, step]
     }
 
-    /// Adds what sums of products are worth to the values of some rows, which have a range each. Sums and values of a row
-    /// begin every so many numbers.
+    /// Scales sums of products and adds them to the values of some rows, each of which has its own range. In `sums` and `out`,
+    /// rows start `stride` values apart.
     pub(in crate::score) fn finish(
         sums: Rows<&[i32]>,
         ranges: &[[f32; 2]],

@@ -1,8 +1,8 @@
 //! What items add to scores, for many spans and labels at once.
 //!
-//! All labels over a span have the same contexts: what templates see of the span without its label. Of a context that many
-//! spans have, the features with weights are kept, for all labels together; of the others, a filter tells nearly all
-//! features that have no weights.
+//! A context is what a template sees of a span apart from its label, so all labels over a span share its contexts. For
+//! a context that many spans share, the features that have weights are remembered, for all labels together. For the others,
+//! a filter rules out nearly all features that have no weights before they are looked up.
 
 use std::ops::Range;
 

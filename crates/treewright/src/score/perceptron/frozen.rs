@@ -502,7 +502,7 @@ impl Frozen {
             missing.push((NOT_KEPT, list.len(), [0; 3]));
         }
         let n_probes = list.len();
-        // All of all states are found before the first is summed up: by then its weights have been fetched.
+        // The features of all states are found before any are summed up: by then their weights are in the cache.
         let mut lists = matches.start(n_probes);
         let match_starts = lists.ends();
         let mut from = 0;

@@ -45,7 +45,7 @@ impl Text<'_> {
             return Err(unwritable("a sentence without words"));
         }
         if arcs.is_some_and(|arcs| arcs.len() != sentence.len()) {
-            return Err(unwritable("a tree that has not as many words as its sentence"));
+            return Err(unwritable("a tree that differs in length from its sentence"));
         }
         if self.is_conllu {
             self.comments(sentence);

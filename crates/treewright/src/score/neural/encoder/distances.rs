@@ -1,7 +1,7 @@
-//! Distances between pieces, for encoders that look at them: short ones are kinds of their own, longer ones share a kind with
-//! similar ones (Raffel et al. 2020; Song et al. 2020).
+//! Distances between pieces, for encoders with relative positions. Each distance has a kind (the papers say bucket): each
+//! short distance has its own, and longer ones share one with similar distances (Raffel et al. 2020; Song et al. 2020).
 
-/// Kinds of distances in all encoders that are known.
+/// The number of kinds of distances in every encoder of this sort.
 pub(super) const N_KINDS: usize = 32;
 
 /// Can there be this many kinds?
@@ -9,8 +9,8 @@ pub(super) fn is_known(n_kinds: usize) -> bool {
     n_kinds == 0 || n_kinds == N_KINDS
 }
 
-/// The kind of the distance from one piece to another that comes so many pieces later. From 8 on there are two kinds for each
-/// doubling, and from 91 on all distances are the same.
+/// The kind of the distance between two pieces: the second is `later` pieces after the first, or before it if negative. From 8
+/// on there are two kinds for each doubling, and from 91 on all distances in one direction are of one kind.
 fn kind(later: isize) -> usize {
     const SHORT: usize = N_KINDS / 4;
     let distance = later.unsigned_abs();
@@ -23,20 +23,20 @@ fn kind(later: isize) -> usize {
     size + if later > 0 { N_KINDS / 2 } else { 0 }
 }
 
-/// For a head what the distances of a window of `n` pieces add, from the last piece looking at the first to the first looking
-/// at the last.
+/// What the distances in a window of `n` pieces add for one attention head, from `1 - n` (the last piece attends to the first)
+/// to `n - 1` (the first attends to the last).
 pub(super) fn of_window(weights: &[f32], n_heads: usize, head: usize, n: usize, out: &mut Vec<f32>) {
     out.clear();
     let n = n as isize;
     out.extend((1 - n..n).map(|later| weights[kind(later) * n_heads + head]));
 }
 
-/// What each piece of a window adds, from what all distances add: piece by piece.
+/// For each piece of a window, what its distances to all pieces add; `of_window` has what each distance adds.
 pub(super) fn rows(of_window: &[f32]) -> impl Iterator<Item = &[f32]> {
     of_window.windows(of_window.len().div_ceil(2)).rev()
 }
 
-/// The way back: adds the gradients of a head of a window, piece by piece, to those of the kinds of distances.
+/// The backward pass: adds the gradients of one head in a window, piece by piece, to those of the kinds of distances.
 pub(super) fn back(gradients: &[f32], n_heads: usize, head: usize, n: usize, out: &mut [f32]) {
     for (from, row) in gradients.chunks_exact(n).enumerate() {
         for (to, gradient) in row.iter().enumerate() {
