@@ -162,7 +162,7 @@ fn min_score(candidates: &[Candidate], width: usize, before: f64) -> f32 {
     ((worst - before) as f32).next_down()
 }
 
-/// Keeps the `width` best candidates in order. Candidates come by parent and action, so of equals the later comes after the earlier.
+/// Keeps the `width` best candidates in order. Candidates come in the order of parent and action, and ties go to the earlier.
 #[inline]
 fn offer(candidates: &mut Vec<Candidate>, width: usize, candidate: Candidate) {
     if candidates.len() == width {

@@ -152,8 +152,9 @@ impl<S: TransitionSystem> DpBeam<S> {
             "the scores of this model depend on the whole history of a state, so that no two states can be merged: \
              use a plain beam",
         )?;
-        let too_far =
-            |why: String| format!("{why} in merged states: use a plain beam, or features that look at fewer places");
+        let too_far = |why: String| {
+            format!("{why} in merged states: use a plain beam, or features that look at fewer places")
+        };
         Signer::new(horizon, mergeable.top()).map(|_| ()).map_err(too_far)
     }
 

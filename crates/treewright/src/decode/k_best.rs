@@ -51,7 +51,7 @@ impl Derivation {
 }
 
 impl Ord for Derivation {
-    /// The better is the greater; of equals the earlier way.
+    /// The better one is greater; ties go to the earlier way.
     fn cmp(&self, other: &Self) -> Ordering {
         self.score.total_cmp(&other.score).then_with(|| other.rank().cmp(&self.rank()))
     }

@@ -245,8 +245,8 @@ fn blocks_of(tokens: &[TokenIdx]) -> Vec<(usize, usize)> {
     blocks
 }
 
-/// Where a constituent stands: over the longest block that has children standing in it (the first of equals),
-/// midway between the outer two of those.
+/// Where a constituent stands: over the longest block that has children in it (ties go to the first), midway between the
+/// outer two of those.
 fn stand(
     blocks: &[(usize, usize)],
     children: &[Child],

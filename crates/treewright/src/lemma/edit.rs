@@ -117,7 +117,7 @@ fn steps(from: &[char], to: &[char]) -> Vec<Step> {
     steps
 }
 
-/// Where the longest common substring begins in either string, and its length; of equals the leftmost.
+/// Where the longest common substring begins in each string, and its length; ties go to the leftmost.
 fn common_substring(a: &[char], b: &[char]) -> (usize, usize, usize) {
     let mut best = (0, 0, 0);
     let (mut last, mut now) = (vec![0usize; b.len() + 1], vec![0usize; b.len() + 1]);

@@ -94,7 +94,7 @@ impl Counts {
         self.general.insert(key(Level::Reading, word), key(Level::Tag, word));
     }
 
-    /// The most frequent script of each entry, of equals the one with the smaller number.
+    /// The most frequent script of each entry; ties go to the one with the smaller number.
     pub(super) fn lexicon(&self) -> Lexicon {
         let most_frequent = |counts: &BTreeMap<u32, u64>| {
             let best = counts.iter().max_by_key(|&(&value, &times)| (times, std::cmp::Reverse(value)));

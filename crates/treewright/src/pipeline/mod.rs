@@ -137,8 +137,8 @@ impl Pipeline {
         joined
     }
 
-    /// Where a lemmatiser belongs: after the tagger that gives the most of the tags it knows, of equals the first; at the
-    /// end if there is none.
+    /// Where a lemmatiser belongs: after the tagger that gives most of the tags it knows (ties go to the first); at the end
+    /// if there is none.
     fn place_for(&self, lemmatiser: &Part) -> usize {
         let Ok(Loaded::Lemmatiser(lemmatiser)) = lemmatiser.loaded() else { return self.parts.len() };
         let mut best = (0, self.parts.len());

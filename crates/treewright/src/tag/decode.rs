@@ -297,7 +297,7 @@ fn case_of(words: &[Word]) -> u32 {
     }
 }
 
-/// The candidate with the highest score; of equals the first.
+/// The candidate with the highest score; ties go to the first.
 #[inline]
 fn best_of(candidates: impl Iterator<Item = u16>, scores: &[i16]) -> u16 {
     let mut best = (i32::MIN, 0);

@@ -91,7 +91,7 @@ impl Scratchpad {
         chosen
     }
 
-    /// Turns the scores of the candidates into probabilities; gives the likeliest, of equals the first.
+    /// Turns the scores of the candidates into probabilities; gives the likeliest (ties go to the first).
     fn softmax(&mut self) -> u16 {
         let Scratchpad { candidates, scores, .. } = self;
         let mut best = candidates[0];

@@ -1,7 +1,7 @@
 //! Pseudo-projective dependencies (Nivre and Nilsson 2005): non-projective arcs are lifted until the tree is
 //! projective, and the relations say how to undo it.
 //!
-//! The shortest non-projective arc (of equals the one whose dependent stands first) is lifted to the head's head,
+//! The shortest non-projective arc (ties go to the one whose dependent stands first) is lifted to the head's head,
 //! until there is none. With `d` the relation of the lifted word, `h` that of its original head and `p` that of a
 //! word on the way from there to the new head, relations become
 //!
