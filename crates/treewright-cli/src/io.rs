@@ -55,15 +55,15 @@ pub struct ReadArgs {
     #[arg(long)]
     pub many_roots: bool,
 
-    /// What to do about a sentence that cannot be read: stop, or leave it out and say so
+    /// What to do about a sentence that cannot be read: stop, or leave it out and report it
     #[arg(long, value_enum, default_value_t = OnError::Fail)]
     pub on_error: OnError,
 
-    /// Largest sentence (or line) to read, in bytes: 1000000, 64M, 2G; a word counts as 64 bytes at least [default: 64M]
+    /// Largest sentence (or line) to read, in bytes: 1000000, 64M, 2G; a word counts as at least 64 bytes [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = limit)]
     pub max_sentence_bytes: Option<Limit>,
 
-    /// No progress bar and no remarks on stderr, only errors
+    /// Print only errors on stderr, no remarks and no progress bar
     #[arg(long, short)]
     pub quiet: bool,
 }

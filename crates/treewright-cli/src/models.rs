@@ -103,7 +103,7 @@ pub fn folder_lines() -> String {
     folders().into_iter().map(line).collect()
 }
 
-/// The models in the folders, by name and path, in the order in which they are found; of two with one name, the first.
+/// The models in the folders, by name and path, in the order in which they are found; if two have the same name, only the first.
 pub fn listed() -> Vec<(String, PathBuf)> {
     let mut found: Vec<(String, PathBuf)> = Vec::new();
     for folder in folders() {

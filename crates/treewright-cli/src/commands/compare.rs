@@ -38,7 +38,7 @@ pub struct CompareArgs {
     /// The trees of the second parser
     b: PathBuf,
 
-    /// How many times to shuffle, and to resample
+    /// The number of shuffles, and of bootstrap samples
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
     shuffles: u32,
 
@@ -46,7 +46,7 @@ pub struct CompareArgs {
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
-    /// Differences with a smaller p count as significant
+    /// The significance level: differences with a smaller p count as significant
     #[arg(long, value_name = "P", default_value_t = 0.05, value_parser = level)]
     level: f64,
 

@@ -17,8 +17,8 @@ Examples:
   treewright completions zsh > _treewright
   treewright completions fish > treewright.fish
 
-bash: put the file into ~/.local/share/bash-completion/completions under the name treewright, or `source` it in \
-~/.bashrc. zsh: put it into a folder of $fpath. fish: put it into ~/.config/fish/completions.")]
+bash: save the file as ~/.local/share/bash-completion/completions/treewright, or `source` it in ~/.bashrc. zsh: put it \
+into a folder of $fpath. fish: put it into ~/.config/fish/completions.")]
 pub struct CompletionsArgs {
     /// The shell
     shell: Shell,

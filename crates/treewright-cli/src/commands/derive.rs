@@ -37,19 +37,19 @@ pub struct DeriveArgs {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// The transition system; with --stats several, with commas between them
+    /// The transition system; with --stats, several separated by commas
     #[arg(long, value_name = "SYSTEM", required = true, value_delimiter = ',', value_parser = values::system())]
     system: Vec<SystemTag>,
 
-    /// One line a sentence, one JSON object a line, or every step with stack and buffer
+    /// One line per sentence, one JSON object per line, or a table of every step with stack and buffer
     #[arg(long, value_enum, default_value_t = Form::Text)]
     format: Form,
 
-    /// Lengths, gaps and swaps of the derivations instead of the derivations
+    /// Print the lengths, gaps and swaps of the derivations instead of the derivations
     #[arg(long)]
     stats: bool,
 
-    /// The figures of --stats as JSON
+    /// Print the figures of --stats as JSON
     #[arg(long, requires = "stats")]
     json: bool,
 
@@ -61,11 +61,11 @@ pub struct DeriveArgs {
     #[arg(long, value_name = "NAME", default_value = "collins")]
     head_rules: String,
 
-    /// Sisters that a temporary symbol remembers (binary systems)
+    /// How many sisters a temporary symbol remembers (binary systems)
     #[arg(long, value_name = "N", default_value_t = 0)]
     markov_order: usize,
 
-    /// Write here instead of to stdout
+    /// Write here instead of stdout
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 

@@ -27,12 +27,11 @@ Examples:
   echo '(S (NP (DT the) (NN dog)) (VP (VBZ barks)))' |
       treewright draw - --from ptb
 
-Sentences that are too wide are drawn with their words below one another. Where lines cross, the horizontal one is \
-broken; every junction with three or four arms is a true one. A sentence with more than 10,000 words and \
-constituents is not drawn.
+Sentences that are too wide are drawn with their words below one another. Where lines cross without meeting, the \
+horizontal one is interrupted. A sentence with more than 10,000 words and constituents is not drawn.
 
-PNG and PDF show text with the fonts of this machine; text that none of them can show is an error. In SVG and HTML \
-the viewer chooses the fonts.")]
+PNG and PDF use the fonts of this machine; text that none of them can show is an error. In SVG and HTML the viewer \
+chooses the fonts.")]
 pub struct DrawArgs {
     /// The files to draw (`-` for stdin)
     #[arg(value_name = "FILE", default_value = "-")]
@@ -50,19 +49,19 @@ pub struct DrawArgs {
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Width to stay within, in characters [default: the terminal's, else 100]
+    /// The maximum width, in characters [default: the terminal's, else 100]
     #[arg(long, value_name = "N")]
     width: Option<usize>,
 
-    /// Draw lines with + - | only
+    /// Draw lines only with + - |
     #[arg(long)]
     ascii: bool,
 
-    /// Where the first word stands: at the left, at the right, or by the script
+    /// The direction of the words: left to right, right to left, or that of the script (auto)
     #[arg(long, value_parser = values::choice(DIRECTIONS), default_value = "auto")]
     direction: Direction,
 
-    /// Words side by side, or below one another
+    /// Words next to each other or below one another [auto: by the width]
     #[arg(long, value_parser = values::choice(LAYOUTS), default_value = "auto")]
     layout: Orientation,
 

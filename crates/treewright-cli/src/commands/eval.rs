@@ -25,12 +25,12 @@ use crate::pictures::Picture;
 /// Score predicted trees against gold trees
 ///
 /// Brackets are scored as EVALB does (Penn brackets) or as disco-dop does (formats that can hold discontinuous trees,
-/// or --params proper); dependencies as the CoNLL 2018 shared task does, so that tokens may differ.
+/// or --params proper); dependencies as the CoNLL 2018 shared task does, which allows different tokens.
 #[derive(Args)]
 #[command(after_help = "\
-Sentences are put side by side by position. A blank line, (()) or (TOP) in a prediction is a sentence without a parse: \
-EVALB's rules skip it. Where words or the numbers of sentences differ, the first difference is shown and the exit \
-status is 1; with --on-error skip the rest counts, and what was left out is told and makes the exit status 1.
+Sentences are paired by position. A blank line, (()) or (TOP) in a prediction is a sentence without a parse, which \
+EVALB's rules skip. If words or the numbers of sentences differ, the first difference is shown and the exit status is \
+1. With --on-error skip the other sentences are scored; those left out are reported, and the exit status is still 1.
 
 Examples:
   treewright eval gold.mrg parsed.mrg
@@ -52,12 +52,12 @@ pub struct EvalArgs {
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     by: Vec<By>,
 
-    /// Draw F1 by the first --by (by length without one), one curve per prediction, as SVG, PNG or PDF (by the
-    /// extension)
+    /// Plot F1 by the first --by (by length without one), with one curve per prediction, as SVG, PNG or PDF (chosen by
+    /// the extension)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 
-    /// Show the worst sentences, both trees drawn, with what differs marked
+    /// Show the N worst sentences: both trees, with the differences marked
     #[arg(long, value_name = "N", default_value_t = 0)]
     errors: usize,
 
@@ -76,7 +76,7 @@ struct Report {
     text: String,
     breakdowns: Vec<Breakdown>,
     worst: Vec<Worst>,
-    /// Sentences that do not fit, as far as that is not the scorer's everyday business.
+    /// Sentences that could not be compared, except those that EVALB by its own rules only counts as errors.
     problems: Vec<Error>,
 }
 

@@ -10,23 +10,23 @@ use crate::values;
 /// What can be set about exact search.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct ExactArgs {
-    /// Exact search: how to bound the score of what is not built yet; the answer is the same, the time is not
+    /// Exact search: the heuristic for the rest of the derivation; it affects the time, not the score of the best tree
     /// [default: cascade; none with best-first]
     #[arg(long, value_name = "NAME", value_parser = values::choice(HEURISTICS))]
     pub heuristic: Option<Heuristic>,
 
-    /// Exact search: make at most this many items for a sentence; where that is not enough, the best tree found so far
-    /// is given, with `exact = false` [default: 2000000]
+    /// Exact search: create at most this many items per sentence; if that is not enough, the best tree found so far is
+    /// returned, with `exact = false` [default: 2000000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_ITEMS))]
     pub max_items: Option<u32>,
 
-    /// Exact search: spend at most this long on a sentence, bounds included; after that, the same. (The output then
-    /// depends on how fast the machine is.) [default: no limit]
+    /// Exact search: time limit per sentence, for computing bounds and searching; after that, the best tree found so far
+    /// is returned, with `exact = false`. The output then depends on the speed of the machine [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,
 
-    /// Exact search: also put labels over single words that the training data never have over a word of that tag (takes
-    /// much longer)
+    /// Exact search: also allow labels above single words that never occur above that tag in the training data (takes much
+    /// longer)
     #[arg(long)]
     pub open_rules: bool,
 }

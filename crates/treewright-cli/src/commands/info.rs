@@ -13,11 +13,11 @@ use treewright::pipeline::PartKind;
 use crate::io::{Output, visible};
 use crate::models;
 
-/// Say what a model is: its parts, system, data, sizes and settings
+/// Describe a model: its parts, system, data, sizes and settings
 #[derive(Args)]
 #[command(after_help = "Example:\n  treewright info en.model")]
 pub struct InfoArgs {
-    /// The model: a file or a name [default: the one in the program]
+    /// The model: a file or a name [default: the built-in one]
     model: Option<PathBuf>,
 
     /// Print JSON

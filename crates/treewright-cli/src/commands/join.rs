@@ -10,12 +10,12 @@ use treewright::pipeline::Pipeline;
 use crate::io::{Inputs, refuse_unless_model};
 use crate::models;
 
-/// Join model files: a segmenter, taggers, lemmatisers and parsers in one file, to be used together or alone
+/// Join model files: a segmenter, taggers, lemmatisers and parsers in one file
 #[derive(Args)]
 #[command(after_help = "\
-A tagger belongs to the parsers and the lemmatiser after it, up to the next tagger. A lemmatiser from a file without a \
-tagger goes to the first tagger with the tags that it knows. Only the first segmenter is kept. A model named NAME.gz is \
-packed: small to keep and to send, and slower to open.
+A tagger serves the parsers and the lemmatiser after it, up to the next tagger. A lemmatiser from a file without a \
+tagger is put after the tagger that gives most of the tags it knows. Only the first segmenter is kept. A model \
+named NAME.gz is compressed: smaller to store and to send, but slower to open.
 
 Example:
   treewright join dependencies.model constituents.model -o both.model")]
@@ -24,7 +24,7 @@ pub struct JoinArgs {
     #[arg(required = true)]
     models: Vec<PathBuf>,
 
-    /// Where the joined model goes
+    /// Write the joined model to this file
     #[arg(long, short)]
     output: PathBuf,
 

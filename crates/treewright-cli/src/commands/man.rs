@@ -18,10 +18,10 @@ Examples:
   treewright man > treewright.1
   treewright man --out man1
 
-Without --out the page of the program itself is printed; it names the commands. `man ./treewright.1` shows a page; those \
-in a folder man1 of a folder of $MANPATH are found by name, such as treewright-parse.")]
+Without --out the page of the program itself is printed, which lists the commands. `man ./treewright.1` shows a page. \
+Pages in the folder man1 of a folder in $MANPATH are found by name, such as treewright-parse.")]
 pub struct ManArgs {
-    /// Write a page for the program and one for each command to this folder, which is made if it is not there
+    /// Write a page for the program and one for each command to this folder, which is created if needed
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

@@ -11,16 +11,16 @@ use treewright::pipeline::{PartKind, Pipeline};
 use crate::io::Output;
 use crate::models;
 
-/// List the models that are there: the one in the program, and those in the model folders
+/// List the available models: the built-in one, and those in the model folders
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   treewright models
   treewright models --json | jq -r '.[].name'
 
-`treewright parse --model NAME` takes a name that is listed here, or any path. Models are looked for in the folders \
-that $TREEWRIGHT_MODELS names, in ./models, in the folder models beside the program, in ../share/treewright/models \
-from there, and in $XDG_DATA_HOME/treewright/models (~/.local/share/treewright/models).")]
+`treewright parse --model NAME` takes a name listed here, or any path. Models are searched for in the folders listed in \
+$TREEWRIGHT_MODELS, in ./models, in the folder models next to the program, in ../share/treewright/models from there, \
+and in $XDG_DATA_HOME/treewright/models (~/.local/share/treewright/models).")]
 pub struct ModelsArgs {
     /// Print JSON
     #[arg(long)]

@@ -16,8 +16,8 @@ use crate::values;
 
 /// Show the loss of a configuration and the cost of every legal action
 ///
-/// The loss is the smallest number of wrong and missing constituents (or wrong heads) that any parse reachable from
-/// the configuration has. An action costs what it adds to the loss; the optimal actions cost nothing.
+/// The loss is the smallest number of wrong and missing constituents (or wrong heads) of any parse reachable from
+/// the configuration. The cost of an action is what it adds to the loss; optimal actions cost nothing.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -32,10 +32,10 @@ Gold trees: for top-down, in-order and the bottom-up systems a bracketing whose 
 for the sr- systems a discbracket, (A (B 0=w0 2=w2) 1=w1); for dependencies the heads, from 1, with n+1 (or 0) for \
 the root. Is X in (X word) a tag or a constituent? A constituent if some word of the tree stands without brackets \
 of its own, if X is among the labels given or opened by the actions, or if the words are just w0, w1, ..; a tag \
-otherwise; --bare-words and --tags decide it.
+otherwise; --bare-words and --tags override this.
 
 As JSON, an input line is {\"gold\": .., \"prefix\": [..], \"labels\": [..]}, or {\"heads\": [..], \"labels\": [..], \
-\"single_root\": true, \"prefix\": [..]}, where the labels are those the system has beside the gold tree's, or the \
+\"single_root\": true, \"prefix\": [..]}, where the labels are those the system has besides the gold tree's, or the \
 relations of the words. An output line is {\"loss\": 2, \"finished\": false, \"actions\": [[\"SH\", 2], ..], \
 \"optimal\": [\"SH\"]}, with the loss after each action, or {\"error\": ..}.")]
 pub struct OracleArgs {
@@ -43,7 +43,8 @@ pub struct OracleArgs {
     #[arg(long, value_name = "SYSTEM", value_parser = values::system())]
     system: SystemTag,
 
-    /// static, dynamic (exact), paper (the loss as printed) or authors (as their program computes it) [default: dynamic where there is one]
+    /// The oracle: static, dynamic (exact), paper (the loss as printed) or authors (the loss as their program computes it)
+    /// [default: dynamic if the system has one]
     #[arg(long, value_name = "ORACLE", value_parser = values::oracle())]
     oracle: Option<OracleKind>,
 
@@ -51,19 +52,20 @@ pub struct OracleArgs {
     #[arg(long, value_name = "TREE", required_unless_present = "jsonl", conflicts_with = "jsonl")]
     gold: Option<String>,
 
-    /// The actions taken so far, with spaces between them
+    /// The actions taken so far, separated by spaces
     #[arg(long, value_name = "ACTIONS", default_value = "", conflicts_with = "jsonl")]
     actions: String,
 
-    /// Further labels of the system, with commas between them; for dependencies, the relations of the words
+    /// More labels of the system, separated by commas; for dependencies, the relations of the words
     #[arg(long, value_name = "LABELS", value_delimiter = ',', conflicts_with = "jsonl")]
     labels: Vec<String>,
 
-    /// Read one JSON object a line from stdin, write one a line
+    /// Read JSON objects from stdin, one per line, and write one per line
     #[arg(long)]
     jsonl: bool,
 
-    /// The one temporary symbol of the sr- systems, written in action names [default: `X:`; with --oracle static, one for each label]
+    /// The only temporary symbol of the sr- systems, as written in action names [default: `X:`; with --oracle static, one
+    /// for each label]
     #[arg(long, value_name = "SYMBOL")]
     temporary: Option<String>,
 
@@ -71,15 +73,15 @@ pub struct OracleArgs {
     #[arg(long, value_name = "N")]
     max_unary: Option<u32>,
 
-    /// Several words may hang from the root
+    /// Allow several words to depend on the root
     #[arg(long)]
     many_roots: bool,
 
-    /// Is X in (X word) a constituent above a word?
+    /// Read X in (X word) as a constituent above a word
     #[arg(long, conflicts_with = "tags")]
     bare_words: bool,
 
-    /// Is X in (X word) always a tag?
+    /// Read X in (X word) as a tag
     #[arg(long)]
     tags: bool,
 }

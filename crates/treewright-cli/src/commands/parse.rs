@@ -45,10 +45,10 @@ use crate::{models, values};
 #[derive(Args)]
 #[command(mut_arg("from", |from| from.value_parser(values::file_format())))]
 #[command(after_help = "\
-Input that is no treebank is raw text: the model's segmenter finds sentences and tokens, its tagger the tags. Tokens \
-(--from tokens) are tagged. Words with tags (a treebank, or --from tokens --tagged) keep them if the model knows them, \
-in whatever column: a parser for Penn tags uses XPOS, a parser for Universal Dependencies fills in UPOS around Penn \
-tags. Tags the model does not know are replaced, and a note says so.
+Input that is not a treebank is raw text: the model's segmenter splits it into sentences and tokens, and its tagger \
+adds tags. Tokens (--from tokens) are tagged. Words with tags (a treebank, or --from tokens --tagged) keep them if the \
+model knows them, whichever column they are in: a parser for Penn tags uses XPOS, and a parser for Universal \
+Dependencies adds UPOS to Penn tags. Tags that the model does not know are replaced, and a note says so.
 
 Examples:
   echo 'The public is still cautious.' | treewright parse
@@ -67,17 +67,18 @@ pub struct ParseArgs {
     #[arg(default_value = "-")]
     files: Vec<PathBuf>,
 
-    /// The model: a file, or a name that `treewright models` lists [default: the English one in the program]. Several
-    /// models for the same system vote: their scores are added up, and the first brings tagger and search
+    /// The model: a file, or a name that `treewright models` lists [default: the built-in English one]. Several models
+    /// for the same system vote: their scores are added up; everything else, such as the tagger and the search settings,
+    /// is taken from the first
     #[arg(long, short)]
     model: Vec<PathBuf>,
 
-    /// How much each of several models counts, in their order; a linear model beside neural ones does well with about 0.2
-    /// [default: 1 for each]
+    /// The weight of each of several models, in the order of --model; for a linear model next to neural ones, about 0.2
+    /// works well [default: 1 for each]
     #[arg(long, value_name = "W,W", value_delimiter = ',')]
     weights: Vec<f32>,
 
-    /// Which trees, if the model can build several kinds
+    /// Which kind of trees to build, if the model can build several
     #[arg(long = "as", value_name = "KIND", value_parser = values::kind())]
     kind: Option<TreeKind>,
 
@@ -90,50 +91,50 @@ pub struct ParseArgs {
     #[arg(long, short)]
     output: Option<PathBuf>,
 
-    /// The input is a table (TSV, or CSV by its name or --csv): the text stands in this column, a number from 1 or a name
-    /// in the first line; the other columns, the sentence's number and its tree are written, a line for each sentence.
-    /// Parquet (by its name or --from parquet) is written as it was, with two more columns: the trees of each text, in
-    /// the format of --to, and why a text has none
+    /// Read the text from this column of a table (a number from 1, or a name in the first line): TSV, CSV (by the file's
+    /// name or --csv) or Parquet (by its name or --from parquet). Writes one row per sentence: the other columns, the
+    /// sentence's number and its tree. Parquet keeps its rows and columns and gets two more: the trees of each text, in
+    /// the format of --to, and the error if a text has none
     #[arg(long, value_name = "N|NAME", conflicts_with = "jsonl_field")]
     text_column: Option<String>,
 
-    /// The first line of the table has the names of the columns [default: if --text-column is a name]
+    /// The first line of the table has the names of the columns [default: only if --text-column is a name]
     #[arg(long, requires = "text_column")]
     header: bool,
 
-    /// The table is CSV: columns between commas, in quotes where needed [default: if a file's name ends in .csv]
+    /// The table is CSV: columns separated by commas, quoted where needed [default: only if a file's name ends in .csv]
     #[arg(long, requires = "text_column")]
     csv: bool,
 
-    /// The column for the trees in Parquet; that for errors has the same name with `_error`
+    /// The name of the new column with trees in Parquet; the one with errors has this name and `_error`
     #[arg(long, value_name = "NAME", default_value = "parse", requires = "text_column")]
     parse_column: String,
 
-    /// The input is JSON, one document a line: the text stands in this field. Each document is written as it was, with
-    /// its trees in a further field: objects, or strings if --to names a format other than json
+    /// Read the text from this field of JSON documents, one per line. Each document is written as it was, with its trees
+    /// in one more field: as objects, or as strings if --to names a format other than json
     #[arg(long, value_name = "FIELD", conflicts_with = "from")]
     jsonl_field: Option<String>,
 
-    /// The field for the trees of a JSON document
+    /// The name of the new field with the trees of a JSON document
     #[arg(long, value_name = "FIELD", default_value = "trees", requires = "jsonl_field")]
     trees_field: String,
 
-    /// What line ends in raw text mean [default: free; end-sentences for text typed at a terminal]
+    /// What the ends of lines mean in raw text [default: free; end-sentences for text typed at a terminal]
     #[arg(long, value_enum)]
     lines: Option<LinesArg>,
 
-    /// Replace all tags in the input by the tagger's [default: sentences without tags, or with tags that the model
-    /// does not know, are tagged]
+    /// Replace all tags in the input with the tagger's [default: tag only sentences without tags, or with tags that the
+    /// model does not know]
     #[arg(long)]
     retag: bool,
 
-    /// Believe the tags in the input, even where the model does not know them
+    /// Keep the tags in the input, even those that the model does not know
     #[arg(long, conflicts_with = "retag")]
     keep_tags: bool,
 
     /// Use only the tagger's best tags. Without this flag, where its two best tags are close, the sentence is parsed
-    /// with both and the better total score is kept: up to twice the time, a little more accurate (models that gain
-    /// nothing from it never do so)
+    /// with both and the parse with the better total score is kept: up to twice the time, a little more accurate (models
+    /// that do not benefit have it turned off)
     #[arg(long, alias = "first-tags")]
     no_tag_reranking: bool,
 
@@ -144,8 +145,8 @@ pub struct ParseArgs {
     #[command(flatten)]
     exact: ExactArgs,
 
-    /// Keep this many hypotheses, at most 4096; 1 is greedy. Before exact search: in the beam that gives the first answer
-    /// [default: as trained; 16 for astar and best-first]
+    /// Keep this many hypotheses, at most 4096; 1 is greedy. With exact search: the width of the beam that finds the
+    /// initial answer [default: as trained; 16 for astar and best-first]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_BEAM))]
     beam: Option<u16>,
 
@@ -160,7 +161,7 @@ pub struct ParseArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MAX_BEAM))]
     k_best: u16,
 
-    /// Threads, at most four for each core; the output does not depend on it [default: all cores]
+    /// Threads, at most four per core; the output does not depend on their number [default: one per core]
     #[arg(long, short)]
     jobs: Option<Jobs>,
 
@@ -168,7 +169,7 @@ pub struct ParseArgs {
     #[arg(long, value_name = "FILE")]
     json_stats: Option<PathBuf>,
 
-    /// Say at the end how fast it was, also when stderr is not a terminal
+    /// Report the speed at the end, even if stderr is not a terminal
     #[arg(long, short)]
     verbose: bool,
 
@@ -178,9 +179,9 @@ pub struct ParseArgs {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum LinesArg {
-    /// What the model makes of them
+    /// The model decides
     Free,
-    /// A line end always ends a sentence
+    /// Every line end ends a sentence
     EndSentences,
     /// Each line is one sentence
     AreSentences,

@@ -11,7 +11,7 @@ use crate::models;
 
 /// Make a neural model smaller: 8 bits for each weight instead of 32
 ///
-/// The parses stay nearly the same. Other parts of the model, and parsers that are not neural, stay as they are.
+/// The parses stay nearly the same. Other parts of the model, and parsers that are not neural, are copied unchanged.
 #[derive(Args)]
 #[command(after_help = "\
 Example:
@@ -20,7 +20,7 @@ pub struct QuantizeArgs {
     /// The model
     model: PathBuf,
 
-    /// Where the smaller model goes
+    /// Write the smaller model to this file
     #[arg(long, short)]
     output: PathBuf,
 
@@ -28,7 +28,7 @@ pub struct QuantizeArgs {
     #[arg(long)]
     force: bool,
 
-    /// Say nothing
+    /// Print nothing but errors
     #[arg(long, short)]
     quiet: bool,
 }

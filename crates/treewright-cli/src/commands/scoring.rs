@@ -25,8 +25,8 @@ pub struct ScoringArgs {
     #[arg(long, short)]
     pub output: Option<PathBuf>,
 
-    /// What counts: collins, evalb, spmrl, proper, or a .prm file [default: collins; proper for formats that can
-    /// hold discontinuous trees]
+    /// Which brackets and labels count: collins, evalb, spmrl, proper, or a .prm file [default: collins; proper for
+    /// formats that can hold discontinuous trees]
     #[arg(long, value_name = "NAME|FILE")]
     pub params: Option<PathBuf>,
 
@@ -38,15 +38,15 @@ pub struct ScoringArgs {
     #[arg(long, value_name = "FORMAT", value_parser = values::format())]
     pub from: Option<Format>,
 
-    /// What to do about sentences that do not fit together: fail, or leave them out and say so
+    /// What to do about sentences that cannot be compared: fail, or leave them out and report them
     #[arg(long, value_enum, default_value_t = OnError::Fail)]
     pub on_error: OnError,
 
-    /// Largest sentence (or line) to read, in bytes: 1000000, 64M, 2G; a word counts as 64 bytes at least [default: 64M]
+    /// Largest sentence (or line) to read, in bytes: 1000000, 64M, 2G; a word counts as at least 64 bytes [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = crate::io::limit)]
     pub max_sentence_bytes: Option<Limit>,
 
-    /// No remarks on stderr, only errors
+    /// Print only errors on stderr, no remarks
     #[arg(long, short)]
     pub quiet: bool,
 }

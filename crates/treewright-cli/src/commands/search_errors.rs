@@ -24,9 +24,9 @@ use crate::pictures::Picture;
 /// Compare beams with exact search: how often they miss the model's best tree, and what that costs
 #[derive(Args)]
 #[command(after_help = "\
-Only sentences whose best tree is proven count, for every figure but the sentences per second. A beam misses the best \
-tree of a sentence if its own has a lower score. Models must be for bottom-up-2n with the features `simplified`. Tags \
-in the file are kept if the model knows them. All is done on one thread.
+All figures except sentences per second are for the sentences whose best tree is proven. A beam misses the best tree of \
+a sentence if its own has a lower score. Models must be for bottom-up-2n with the features `simplified`. Tags in the \
+file are kept if the model knows them. Everything runs on one thread.
 
 Examples:
   treewright search-errors --model 2n.model short.mrg
@@ -54,7 +54,7 @@ pub struct SearchErrorsArgs {
     #[arg(long)]
     json: bool,
 
-    /// Draw misses and F1 by the width of the beam, as SVG, PNG or PDF (by the extension)
+    /// Plot misses and F1 by the width of the beam, as SVG, PNG or PDF (chosen by the extension)
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 

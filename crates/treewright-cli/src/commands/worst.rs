@@ -135,7 +135,7 @@ impl Worst {
     }
 }
 
-/// Lowest score first; among equals more errors first, then by place.
+/// Lowest score first; with the same score, more errors first, then by place.
 pub fn sort(worst: &mut [Worst]) {
     worst.sort_by(|a, b| {
         a.score.total_cmp(&b.score).then(b.n_wrong.cmp(&a.n_wrong)).then(a.sentence.cmp(&b.sentence))

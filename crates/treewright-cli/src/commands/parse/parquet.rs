@@ -441,7 +441,7 @@ impl Cells {
         self.waiting.pop_front()
     }
 
-    /// Was that the end, and not just the last that somebody sent before something went wrong?
+    /// Did the sender finish, rather than stop because of an error?
     fn is_complete(&self) -> bool {
         self.waiting.is_empty() && matches!(self.cells.recv(), Ok(Message::End))
     }

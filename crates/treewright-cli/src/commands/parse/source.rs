@@ -64,10 +64,10 @@ impl Interrupt {
     }
 }
 
-/// A source whose bytes are given on as they arrive. Before it waits for more, it says so, for then everything that can
-/// be made of what has come should be made.
+/// A source whose bytes are passed on as they arrive. Calls `before_waiting` before it blocks, so that pending input is
+/// processed first.
 ///
-/// A thread of its own reads, and goes on reading nothing once it has seen the end: at a terminal one Ctrl-D is enough.
+/// A separate thread reads, and stops for good at the end of the input: at a terminal one Ctrl-D is enough.
 pub(super) struct Live<'a> {
     chunks: Receiver<Chunk>,
     interrupt: &'a Interrupt,

@@ -18,20 +18,20 @@ use crate::jobs::{self, Jobs, at_least_one};
 use crate::models;
 use crate::values;
 
-/// Train a parser on a treebank: by itself the best settings for the data, and all parts that the data allows
+/// Train a parser on a treebank; settings and parts are chosen to suit the data
 ///
-/// Told nothing but the data, it looks at the treebank, picks a recipe, says which and why, and trains a segmenter
-/// (text to tokens), a tagger and a lemmatiser along with the parser, as far as the treebank has the data for them.
-/// With --recipe, --system or --config it trains the parser alone, unless --with names other parts.
+/// Given only data, it inspects the treebank, picks a recipe and explains the choice. Along with the parser it trains
+/// a segmenter (text to tokens), a tagger and a lemmatiser, if the treebank has what they need. With --recipe, --system
+/// or --config it trains the parser alone, unless --with names other parts.
 #[derive(Args)]
 #[command(after_help = "\
-With a tagger the parser learns from tags like those it will see: the training data is tagged in parts, each by a \
-tagger trained on the others (--jackknife), and each sentence is learnt from with these tags and with the treebank's. \
-Where the tagger's two best tags are close, the model parses with both and keeps the better total score; the weight of \
-the tagger's score is tuned on the development data.
+If the model has a tagger, the parser is trained on tags like those it will see: the training data is tagged in parts, \
+each by a tagger trained on the others (--jackknife). The parser learns from each sentence twice, with these tags and \
+with the treebank's own. Where the tagger's two best tags are close, the model parses with both and keeps the better \
+total score; the weight of the tagger's score is tuned on the development data.
 
 Examples:
-  # everything from the data
+  # settings and parts chosen from the data
   treewright train --train train.conllu --dev dev.conllu -o my.model
   # the parser alone, for input with tags like the treebank's
   treewright train --train train.mrg --dev dev.mrg \\
@@ -50,26 +50,26 @@ pub struct TrainArgs {
     #[arg(long, value_name = "FILE")]
     pub train: Vec<PathBuf>,
 
-    /// The development treebank: the best epoch by it is kept. May be given several times
+    /// The development treebank: the epoch that scores best on it is kept. May be given several times
     #[arg(long, value_name = "FILE")]
     pub dev: Vec<PathBuf>,
 
-    /// Silver trees, parses of another model: the parser learns from them, too. May be given several times
+    /// Silver trees (parses by another model) to train on as well. May be given several times
     ///
-    /// They should be of the same kind and have the same labels; tags, too, are taken as they are. Trees that need an
-    /// action the treebank does not need are left out
+    /// They should be of the same kind as the treebank's trees, with the same labels; their tags are used as they are.
+    /// Trees that need an action that no tree of the treebank needs are left out
     #[arg(long, value_name = "FILE")]
     pub silver: Vec<PathBuf>,
 
-    /// With --silver: how often a silver tree is seen in an epoch, on average; 0.5 is every other time [default: 1]
+    /// With --silver: how often each silver tree is used per epoch, on average; with 0.5 in every other epoch [default: 1]
     #[arg(long, value_name = "W", requires = "silver")]
     pub silver_weight: Option<f64>,
 
-    /// Where the model goes
+    /// Write the model to this file
     #[arg(long, short)]
     pub output: Option<PathBuf>,
 
-    /// Settings that were found good; flags override them (--print-config shows them)
+    /// Settings that work well for a kind of treebank; flags override them (--print-config shows them)
     #[arg(long, value_name = "NAME", conflicts_with = "config",
         value_parser = clap::builder::PossibleValuesParser::new(Recipe::ALL.iter().map(|recipe| recipe.name)))]
     pub recipe: Option<String>,
@@ -86,16 +86,16 @@ pub struct TrainArgs {
     #[arg(long)]
     pub print_config: bool,
 
-    /// Go on from MODEL.checkpoint, to the model that an uninterrupted run gives
+    /// Continue from MODEL.checkpoint; the model is the same as without the interruption
     #[arg(long)]
     pub resume: bool,
 
-    /// What else goes into the model: segmenter (text to tokens), tagger, lemmatiser [default: what the treebank has
-    /// the data for; with --recipe, --system or --config nothing]
+    /// What else to put into the model: segmenter (text to tokens), tagger, lemmatiser [default: what the treebank has
+    /// the data for; nothing with --recipe, --system or --config]
     #[arg(long, value_parser = values::text_part(), value_delimiter = ',', value_name = "PART,..", hide_possible_values = true)]
     pub with: Vec<TextPart>,
 
-    /// What stays out of the model
+    /// What to leave out of the model
     #[arg(long, value_parser = values::text_part(), value_delimiter = ',', value_name = "PART,..", hide_possible_values = true)]
     pub without: Vec<TextPart>,
 
@@ -103,60 +103,61 @@ pub struct TrainArgs {
     #[arg(long, requires = "with", conflicts_with_all = OF_THE_PARSER)]
     pub no_parser: bool,
 
-    /// With a tagger: tag the parser's training data in this many parts, each by a tagger trained on the others; 0
-    /// trains the parser on the tags of the treebank alone [default: 10]
+    /// With a tagger: tag the parser's training data in this many parts, each by a tagger trained on the others; with 0
+    /// the parser is trained only on the tags of the treebank [default: 10]
     #[arg(long, value_name = "N")]
     pub jackknife: Option<usize>,
 
-    /// With a tagger: do not learn from each sentence a second time, with the treebank's own tags. Half the time, and
-    /// a parser that is less accurate, most of all on input that has tags
+    /// With a tagger: train only on the jack-knifed tags, not also on the treebank's own. Takes half the time; the parser
+    /// is less accurate, especially on input that has tags
     #[arg(long)]
     pub jackknife_only: bool,
 
-    /// Word vectors (a word and its numbers a line, gzipped or not), which a neural parser looks at, and from which the
-    /// tagger learns classes of words, and so does a parser with such features (dependency-classes)
+    /// Word vectors: one word and its numbers per line, optionally gzipped (.gz). Used by neural parsers, and, for classes
+    /// of words, by the tagger and by feature sets with such classes (dependency-classes)
     #[arg(long, value_name = "FILE")]
     pub vectors: Option<PathBuf>,
 
-    /// A folder with a pre-trained encoder of the BERT family (config.json, vocab.txt or tokenizer.json, model.safetensors),
-    /// which a neural parser looks at and its model keeps; scripts/get-encoder fetches one. Or a model with such an encoder, by
-    /// path or by name: english-accurate has one
+    /// A folder with a pre-trained encoder of the BERT family (config.json, vocab.txt or tokenizer.json, model.safetensors)
+    /// as additional input for a neural parser, stored in its model; scripts/get-encoder fetches one. Or a model that has
+    /// such an encoder, by path or by name, for example english-accurate
     #[arg(long, value_name = "DIR")]
     pub encoder: Option<PathBuf>,
 
-    /// With --encoder: how many of its layers are computed, from the first on [default: 4]
+    /// With --encoder: use only its first N layers [default: 4]
     #[arg(long, value_name = "N", requires = "encoder")]
     pub encoder_layers: Option<usize>,
 
-    /// With --encoder: its layers are learnt, too, instead of staying as they are: more accurate, and slower
+    /// With --encoder: also train its layers, instead of keeping them fixed; more accurate, but training is slower
     #[arg(long, requires = "encoder")]
     pub fine_tune: bool,
 
-    /// The scorer: perceptron (linear, over feature templates), neural (LSTMs over words; learns step by step, no tags
-    /// needed) or stack-lstm (LSTMs over stack, buffer and actions; learns step by step, looks at tags) [default: perceptron]
+    /// The scorer: perceptron (linear, over feature templates), neural (LSTMs over words; local training only, needs no
+    /// tags) or stack-lstm (LSTMs over stack, buffer and actions; local training only, uses tags) [default: perceptron]
     #[arg(long, value_parser = ["perceptron", "neural", "stack-lstm"], hide_possible_values = true)]
     pub scorer: Option<String>,
 
-    /// The oracle of step-by-step training [default: dynamic; static where a system has none]
+    /// Local training: the oracle [default: dynamic, or static if the system has no dynamic one]
     #[arg(long, value_name = "KIND", value_parser = values::oracle())]
     pub oracle: Option<OracleKind>,
 
-    /// A shipped feature set, or a file with templates [default: the system's own]
+    /// The name of a built-in feature set, or a file with templates [default: the set that belongs to the system]
     #[arg(long, value_name = "SET|FILE")]
     pub features: Option<String>,
 
-    /// Which search finds the derivations to learn from, and parses later: a beam, or a beam of merged states (dynamic
-    /// programming; bottom-up-2n, arc-hybrid and arc-eager), or exact search (bottom-up-2n with --features simplified;
-    /// slow) [default: beam]
+    /// How to search, in global training and later in parsing: a beam, a beam of merged states (dynamic programming; for
+    /// bottom-up-2n, arc-hybrid and arc-eager), or exact search (for bottom-up-2n with --features simplified; slow)
+    /// [default: beam]
     #[arg(long, value_enum)]
     pub decoder: Option<DecoderArg>,
 
-    /// Items in the beam [default: 4]; 1 trains step by step, unless --update says otherwise
+    /// Items in the beam; 1 means local training, unless --update says otherwise [default: 4]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub beam: Option<usize>,
 
-    /// What is learnt from: single steps (local), or whole derivations in the beam, up to where the gold one falls out
-    /// (early) or is worst (max-violation) [default: early; local with --beam 1]
+    /// How to update: after single steps (local training), or after beam search (global training), at the step where the
+    /// gold derivation leaves the beam (early) or where its score is furthest below the best (max-violation) [default:
+    /// early; local with --beam 1]
     #[arg(long, value_enum)]
     pub update: Option<UpdateArg>,
 
@@ -164,7 +165,7 @@ pub struct TrainArgs {
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub epochs: Option<usize>,
 
-    /// Step-by-step training: the probability of following the model's own wrong action [default: 0.9]
+    /// Local training: the probability of following the model's own wrong action [default: 0.9]
     #[arg(long, value_name = "P", value_parser = probability)]
     pub explore: Option<f64>,
 
@@ -172,20 +173,20 @@ pub struct TrainArgs {
     #[arg(long, value_name = "N")]
     pub explore_after: Option<usize>,
 
-    /// Same seed, same model [default: 1]
+    /// Seed of the random numbers; the same seed gives the same model [default: 1]
     #[arg(long)]
     pub seed: Option<u64>,
 
-    /// Another seed for the parts before the parser [default: that of --seed]
+    /// A different seed for the segmenter, tagger and lemmatiser [default: that of --seed]
     #[arg(long, value_name = "SEED")]
     pub text_seed: Option<u64>,
 
-    /// Threads, at most four for each core; the model does not depend on it [default: all cores]
+    /// Threads, at most four per core; the model does not depend on their number [default: one per core]
     #[arg(long, short)]
     pub jobs: Option<Jobs>,
 
-    /// Head rules for systems that build binary trees: collins, german, dutch, leftmost or rightmost [default: what
-    /// fits the labels; with --recipe, --system or --config collins]
+    /// Head rules for systems that build binary trees: collins, german, dutch, leftmost or rightmost [default: those
+    /// that fit the labels; collins with --recipe, --system or --config]
     #[arg(long)]
     pub head_rules: Option<String>,
 
@@ -197,7 +198,7 @@ pub struct TrainArgs {
     #[arg(long, value_name = "ENCODING", num_args = 0..=1, default_missing_value = "head", value_parser = ["head", "path", "head+path"])]
     pub pseudo_projective: Option<String>,
 
-    /// Leave out (and report) trees that need an action which fewer than N trees need [default: 1]
+    /// Leave out (and report) trees with an action that fewer than N trees need [default: 1]
     #[arg(long, value_name = "N", alias = "rare-actions")]
     pub min_action_count: Option<usize>,
 
@@ -205,11 +206,11 @@ pub struct TrainArgs {
     #[arg(long, value_name = "W", alias = "least-weight", value_parser = weight)]
     pub min_weight: Option<f32>,
 
-    /// Dependencies: several words may hang from the root
+    /// Dependencies: allow several words to depend on the root
     #[arg(long)]
     pub several_roots: bool,
 
-    /// What the model was trained on and its licence, kept in the model
+    /// A note to store in the model, for example what it was trained on and its licence
     #[arg(long)]
     pub note: Option<String>,
 
@@ -382,7 +383,7 @@ impl TrainArgs {
     /// Refuses flags that would have no effect.
     fn refuse_flags_without_effect(&self, config: &TrainConfig, is_chosen: bool) -> Result<()> {
         let system = if is_chosen && self.system.is_none() {
-            format!("{}, which the data decided for", config.system)
+            format!("{}, which was chosen for the data", config.system)
         } else {
             config.system.to_string()
         };
@@ -396,8 +397,8 @@ impl TrainArgs {
             if let Some((flag, _)) = flags.iter().find(|(_, is_given)| *is_given) {
                 return refuse(
                     flag,
-                    "when whole derivations are learnt from in a beam: leave it out, or train step by step with \
-                     --beam 1 (and without --update early or max-violation)",
+                    "in global training: leave it out, or train locally with --beam 1 (and without --update early \
+                     or max-violation)",
                 );
             }
         } else {
@@ -406,7 +407,7 @@ impl TrainArgs {
             if self.explore.is_some_and(|p| p > 0.0) && follows_gold {
                 return refuse(
                     "--explore",
-                    "with a static oracle, which knows no way on from a wrong action: leave it out, or use --oracle \
+                    "with a static oracle, which cannot continue after a wrong action: leave it out, or use --oracle \
                      dynamic with a system that has one",
                 );
             }
@@ -574,7 +575,7 @@ impl TrainArgs {
 
     /// What to say when there is no checkpoint to go on from.
     pub fn no_checkpoint(path: &Path) -> Error {
-        let message = "there is no such checkpoint: the training was stopped before its first epoch was over, or it \
+        let message = "there is no such checkpoint: the training was stopped before the end of its first epoch, or it \
                        was finished; train without --resume";
         Error::new(Code::Io, message).in_file(&path.to_string_lossy())
     }
