@@ -27,6 +27,9 @@ impl WordSource for Vec<u32> {
     }
 }
 
+/// What gzipped bytes begin with.
+pub(crate) const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
 /// The bytes of a file, wherever they are.
 #[derive(Debug)]
 pub(crate) enum Bytes {
@@ -34,6 +37,8 @@ pub(crate) enum Bytes {
     Static(&'static [u8]),
     /// In 64-bit words, so that they are aligned, with the number of bytes.
     Owned(Vec<u64>, usize),
+    /// Of a packed model. Long vectors are aligned in practice; where one is not, words are copied.
+    Unpacked(Vec<u8>),
 }
 
 impl Bytes {
@@ -44,7 +49,7 @@ impl Bytes {
         // or see other bytes; model files are replaced by renaming a finished file, which leaves a map intact.
         // All of it is wanted at once: asking for it now is faster than faults one page at a time.
         let map = unsafe { MmapOptions::new().populate().map(&file) }?;
-        if !map.starts_with(&[0x1f, 0x8b]) {
+        if !map.starts_with(&GZIP_MAGIC) {
             return Ok(Bytes::Mapped(map));
         }
         Self::unpack(&map)
@@ -73,6 +78,11 @@ impl Bytes {
         }
     }
 
+    /// A copy of the bytes of a file, unpacked if they are gzipped.
+    pub(crate) fn of(file: &[u8]) -> Result<Self> {
+        if file.starts_with(&GZIP_MAGIC) { Self::unpack(file) } else { Ok(Self::copy(file)) }
+    }
+
     /// A copy in memory.
     pub(crate) fn copy(bytes: &[u8]) -> Self {
         let mut words = vec![0u64; bytes.len().div_ceil(8)];
@@ -86,6 +96,7 @@ impl Bytes {
             Bytes::Mapped(map) => map,
             Bytes::Static(bytes) => bytes,
             Bytes::Owned(words, length) => &bytemuck::cast_slice(words)[..*length],
+            Bytes::Unpacked(bytes) => bytes,
         }
     }
 }

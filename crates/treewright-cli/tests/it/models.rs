@@ -51,6 +51,21 @@ fn the_manifest_describes_the_model_files() {
     assert_eq!(files, all);
 }
 
+/// Models of the version before are among those that come with the program, and give the trees they were made for.
+#[test]
+fn models_of_the_version_before_are_read() {
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/koine-greek.model.gz");
+    let mut file = flate2::read::GzDecoder::new(std::fs::File::open(model).expect("the model"));
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut file, &mut bytes).expect("gzip");
+    let places = bytes.windows(8).enumerate().filter(|(_, window)| *window == b"TREEWRT\n");
+    let versions: Vec<u8> = places.map(|(at, _)| bytes[at + 8]).collect();
+    assert_eq!(versions, [5], "the parser in it is of version 5");
+    let tree = stdout(&["parse", "--model", model, "--from", "tokens"], "ἐν ἀρχῇ ἦν ὁ λόγος\n");
+    let expected = "(TOP (S (CL (ADV (pp (prep 0=ἐν) (np (noun 1=ἀρχῇ)))) (V (vp (verb 2=ἦν))) (S (np (det 3=ὁ) (np (noun 4=λόγος)))))))";
+    assert_eq!(tree.trim_end(), expected);
+}
+
 /// Registries take packages of up to 10 MB; the rest of the package needs a tenth of that.
 #[test]
 fn the_model_in_the_program_fits_into_a_package() {

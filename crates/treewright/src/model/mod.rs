@@ -250,31 +250,38 @@ impl Model {
     /// # Errors
     /// When the file cannot be read or is not a whole model of this version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let open = || -> Result<Self> {
-            let file = ByteRange::all_of(packed::open(path.as_ref())?);
-            if !file.get().starts_with(part_table::MAGIC) {
-                return Self::from_range(&file);
-            }
-            let is_parser = |part: &PartEntry| matches!(part.kind, PartKind::Parser(_));
-            let parser = part_table::read(file.get())?.into_iter().find(is_parser);
-            let none = || Error::new(Code::BadModel, "there is no parser in this model");
-            let range = parser.ok_or_else(none)?.range;
-            Self::from_range(&ByteRange { bytes: file.bytes.clone(), range })
-        };
-        open().map_err(|error| error.in_file(&path.as_ref().display().to_string()))
+        let model = Bytes::open(path.as_ref()).and_then(Self::of_file);
+        model.map_err(|error| error.in_file(&path.as_ref().display().to_string()))
     }
 
-    /// Reads a model from memory; it is copied.
+    /// Reads a model from the bytes of a file, which are copied; of a pipeline, the first parser.
     ///
     /// # Errors
     /// When this is not a whole model of this version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        Self::from_range(&ByteRange::all_of(Bytes::copy(bytes)))
+        Self::of_file(Bytes::of(bytes)?)
+    }
+
+    fn of_file(file: Bytes) -> Result<Self> {
+        let file = packed::unpacked(file)?;
+        if !file.get().starts_with(part_table::MAGIC) {
+            return Self::from_range(&file);
+        }
+        let is_parser = |part: &PartEntry| matches!(part.kind, PartKind::Parser(_));
+        let parser = part_table::read(file.get())?.into_iter().find(is_parser);
+        let none = || Error::new(Code::BadModel, "there is no parser in this model");
+        let range = parser.ok_or_else(none)?.range;
+        Self::from_range(&ByteRange { bytes: file.bytes.clone(), range })
     }
 
     pub(crate) fn from_range(range: &ByteRange) -> Result<Self> {
         let (header, start) = Self::check(range.get())?;
         Self::build(header, range.words_from(start))
+    }
+
+    /// Its scorer.
+    pub(crate) fn scorer(&self) -> &dyn ScorerModel {
+        &*self.0.parts().scorer
     }
 
     /// Its words and tags.

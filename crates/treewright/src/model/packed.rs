@@ -2,26 +2,25 @@
 //! has the format and unpacks it.
 
 use std::ops::Range;
-use std::path::Path;
 
-use super::{MAGIC, Model, PartKind, part_table};
+use super::{MAGIC, PartKind, part_table};
 use crate::error::{Code, Error, Result};
 use crate::map::{ByteRange, Bytes};
+use crate::score::ScorerModel;
 use crate::weights::layout::{AGAIN, PLAIN, TABLE, unpack};
 
 pub(crate) use crate::weights::layout::PACKED_MAGIC;
 
-/// The bytes of a model file, packed or not, gzipped or not.
+/// The bytes of a model file, packed or not.
 ///
 /// # Errors
-/// When the file cannot be read, or is packed and damaged.
-pub(crate) fn open(path: &Path) -> Result<Bytes> {
-    let bytes = Bytes::open(path)?;
-    if !bytes.get().starts_with(PACKED_MAGIC) {
-        return Ok(bytes);
+/// When they are packed and damaged.
+pub(crate) fn unpacked(file: Bytes) -> Result<ByteRange> {
+    if !file.get().starts_with(PACKED_MAGIC) {
+        return Ok(ByteRange::all_of(file));
     }
-    let unpacked = unpack(bytes.get()).map_err(|message| Error::new(Code::BadModel, message))?;
-    Ok(Bytes::copy(&unpacked))
+    let unpacked = unpack(file.get()).map_err(|message| Error::new(Code::BadModel, message))?;
+    Ok(ByteRange::all_of(Bytes::Unpacked(unpacked)))
 }
 
 /// Shorter ends of parsers that are the same are not worth a chunk.
@@ -30,13 +29,11 @@ const MIN_SHARED: usize = 1 << 12;
 const MAX_PADDING: usize = 3;
 
 /// Packs the bytes of a model file: the weights of its parsers, and an encoder that several parsers end with only once.
-/// Everything else stays as it is, because gzip does well on it.
+/// Everything else stays as it is, because gzip does well on it. The scorers are those of the parsers, in order.
 ///
 /// # Errors
 /// When this is no model, or a damaged one.
-pub(crate) fn pack(file: &[u8]) -> Result<Vec<u8>> {
-    let file = ByteRange::all_of(Bytes::copy(file));
-    let bytes = file.get();
+pub(crate) fn pack(bytes: &[u8], scorers: &[&dyn ScorerModel]) -> Result<Vec<u8>> {
     let is_parser = |kind: PartKind| matches!(kind, PartKind::Parser(_));
     let parsers: Vec<_> = if bytes.starts_with(MAGIC) {
         std::iter::once(0..bytes.len()).collect()
@@ -51,10 +48,8 @@ pub(crate) fn pack(file: &[u8]) -> Result<Vec<u8>> {
         out.extend(bytes);
     };
     let mut packed_up_to = 0;
-    for (i, range) in parsers.iter().cloned().enumerate() {
+    for (i, (range, scorer)) in parsers.iter().cloned().zip(scorers).enumerate() {
         let end = range.end;
-        let model = Model::from_range(&ByteRange { bytes: file.bytes.clone(), range: range.clone() })?;
-        let scorer = &model.0.parts().scorer;
         let Some(table) = scorer.packed_words() else {
             if let Some((start, again)) = shared_end(bytes, &parsers[..i], range) {
                 plain(&mut out, &bytes[packed_up_to..again.start]);

@@ -24,11 +24,11 @@ use crate::config::EncoderFiles;
 use crate::error::{Code, Error, Result};
 use crate::features::Vocabulary;
 use crate::lemma::{Lemmatiser, LemmatiserWorker};
-use crate::map::{ByteRange, Bytes};
+use crate::map::{ByteRange, Bytes, GZIP_MAGIC};
 use crate::model::packed::{self, PACKED_MAGIC};
 use crate::model::part_table::{self, PartEntry};
 use crate::model::{self, Model, Parser, ScoredTree, Search, Worker};
-use crate::score::WordTags;
+use crate::score::{ScorerModel, WordTags};
 use crate::segment::{SegmentOptions, Segmenter, penn_escape, penn_unescape};
 use crate::sentence::{Sentence, Str};
 use crate::tag::TaggerWorker;
@@ -42,7 +42,7 @@ pub fn is_model(path: impl AsRef<Path>) -> bool {
         let mut file = std::fs::File::open(path.as_ref())?;
         let mut first = [0; 8];
         file.read_exact(&mut first)?;
-        if first.starts_with(&[0x1f, 0x8b]) {
+        if first.starts_with(&GZIP_MAGIC) {
             file.rewind()?;
             flate2::read::GzDecoder::new(file).read_exact(&mut first)?;
         }
@@ -71,7 +71,7 @@ impl Pipeline {
     /// When the file cannot be read or is no model.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let name = path.as_ref().display().to_string();
-        let open = || Self::from_range(ByteRange::all_of(packed::open(path.as_ref())?), &name);
+        let open = || Self::from_range(packed::unpacked(Bytes::open(path.as_ref())?)?, &name);
         open().map_err(|error| error.in_file(&name))
     }
 
@@ -83,12 +83,12 @@ impl Pipeline {
         Self::from_range(ByteRange::all_of(Bytes::Static(bytes)), name).map_err(|error| error.in_file(name))
     }
 
-    /// Reads a pipeline from memory; it is copied.
+    /// Reads a pipeline from the bytes of a file (gzipped or not), which are copied.
     ///
     /// # Errors
     /// When this is no model.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        Self::from_range(ByteRange::all_of(Bytes::copy(bytes)), "")
+        Self::from_range(packed::unpacked(Bytes::of(bytes)?)?, "")
     }
 
     fn from_range(file: ByteRange, name: &str) -> Result<Self> {
@@ -174,7 +174,13 @@ impl Pipeline {
     pub fn save_packed(&self, out: &mut dyn Write) -> Result<()> {
         let mut file = Vec::new();
         self.save(&mut file)?;
-        Ok(out.write_all(&packed::pack(&file)?)?)
+        let mut scorers: Vec<&dyn ScorerModel> = Vec::new();
+        for part in self.parts.iter().filter(|part| matches!(part.kind, PartKind::Parser(_))) {
+            if let Loaded::Parser(parser) = part.loaded()? {
+                scorers.push(parser.model.scorer());
+            }
+        }
+        Ok(out.write_all(&packed::pack(&file, &scorers)?)?)
     }
 
     /// The same with 8-bit weights in its parsers, where their scorers have such weights; nothing if none has.

@@ -1,5 +1,6 @@
 //! Raw text to trees through one model file, and what happens to damaged ones.
 
+use std::io::Write;
 use std::sync::LazyLock;
 
 use treewright::config::{TrainConfig, Update};
@@ -380,6 +381,12 @@ fn a_packed_file_is_read_like_the_other() {
         std::fs::write(&path, &packed).expect("a file");
         assert!(treewright::pipeline::is_model(&path));
         assert!(bytes(&Pipeline::open(&path).expect("a model")) == whole);
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(&packed).expect("memory");
+        for file in [&packed, &gzip.finish().expect("memory")] {
+            assert!(bytes(&Pipeline::from_bytes(file).expect("a model")) == whole);
+            assert!(Model::from_bytes(file).is_ok(), "the first parser");
+        }
         // Cut short between chunks it is a model that is cut short.
         for length in [0, 7, 8, 12, 20, packed.len() / 2, packed.len() - 1] {
             std::fs::write(&path, &packed[..length]).expect("a file");

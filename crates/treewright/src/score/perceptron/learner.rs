@@ -157,7 +157,7 @@ pub(super) type Feature = (u64, Vec<(u16, f32)>);
 #[derive(Clone, Debug)]
 pub struct Perceptron {
     templates: TemplateSet,
-    reader: FeatureReader,
+    pub(super) reader: FeatureReader,
     separate: Option<SeparateKeys>,
     /// What is known until the next update.
     contexts: Contexts,
