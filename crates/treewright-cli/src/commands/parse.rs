@@ -247,6 +247,11 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     if is_typed && !args.read.quiet {
         say!("Type text, and end it with Ctrl-D on a line of its own.");
     }
+    if args.retag && !analyser.can_tag() {
+        return Err(usage(
+            "--retag needs a model with a tagger, and this one has none; without it, the tags stay as they are",
+        ));
+    }
     let tagging = match (args.retag, args.keep_tags) {
         (true, _) => Tagging::Always,
         (false, true) => Tagging::Untagged,

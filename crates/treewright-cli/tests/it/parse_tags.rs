@@ -1,6 +1,6 @@
 //! Tags in the input of `treewright parse`: which are believed.
 
-use crate::common::{constituents, dependencies, run, sample, stdout};
+use crate::common::{constituents, dependencies, few_sentences, refusal, run, sample, scratch, stdout};
 
 /// Column `number` (from 1) of each word in CoNLL-U.
 fn column(conllu: &str, number: usize) -> Vec<String> {
@@ -92,4 +92,48 @@ fn a_penn_model_takes_xpos_from_conllu() {
     let tree = stdout(&parse, &bare);
     assert!(!tree.contains("PRON") && !tree.contains("VERB") && !tree.contains("ADV "), "{tree}");
     assert!(notes(&parse, &bare).contains("(such as PRON, VERB, PUNCT)"));
+}
+
+/// A shipped network, which finds tags itself.
+const NETWORK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/english-neural.model.gz");
+
+#[test]
+fn a_network_fills_in_tags_around_those_it_is_given() {
+    let flags = [&TAGGED[..], &["--model", NETWORK]].concat();
+    let input = "The/DT dogs/NNS are/VBP barking/VBG ./.\n";
+    let parsed = stdout(&flags, input);
+    assert_eq!(column(&parsed, 4), ["DET", "NOUN", "AUX", "VERB", "PUNCT"]);
+    assert_eq!(column(&parsed, 5), ["DT", "NNS", "VBP", "VBG", "."]);
+    assert_eq!(column(&parsed, 3), ["the", "dog", "be", "bark", "."]);
+    assert_eq!(notes(&flags, input), "");
+    // Tags that it does not know are replaced, and the user is told so.
+    let other = "The/art dogs/subst are/verbum barking/verbum ./.\n";
+    assert_eq!(column(&stdout(&flags, other), 4), ["DET", "NOUN", "AUX", "VERB", "PUNCT"]);
+    assert!(notes(&flags, other).contains("(such as art, subst, verbum)"));
+    assert_eq!(column(&stdout(&[&flags[..], &["--keep-tags"]].concat(), other), 4)[0], "art");
+}
+
+#[test]
+fn words_without_a_tag_among_others_get_one() {
+    for model in [NETWORK, dependencies()] {
+        let flags = ["parse", "--model", model, "--from", "conllu"];
+        let input = "1\tThe\t_\tPRON\t_\t_\t_\t_\t_\t_\n2\tdogs\t_\t_\t_\t_\t_\t_\t_\t_\n3\tbark\t_\tVERB\t_\t_\t_\t_\t_\t_\n\n";
+        let upos = column(&stdout(&flags, input), 4);
+        assert_eq!((&*upos[0], &*upos[2]), ("PRON", "VERB"), "{model}: what is given stays");
+        assert!(upos[1] != "_", "{model}: {upos:?}");
+        let kept = [&flags[..], &["--keep-tags"]].concat();
+        assert_eq!(column(&stdout(&kept, input), 4), ["PRON", "_", "VERB"], "{model}");
+    }
+}
+
+#[test]
+fn retag_is_refused_without_a_tagger() {
+    let treebank = sample("ud_english_ewt.conllu");
+    let model = scratch("untagged.model");
+    let model = model.to_str().expect("a plain path");
+    let train = ["train", "--system", "arc-hybrid", "--beam", "1", "--epochs", "1", "--quiet"];
+    stdout(&[&train[..], &["--train", &treebank, "-o", model]].concat(), "");
+    let error = refusal(2, &["parse", "--model", model, "--retag", &treebank], "");
+    assert!(error.contains("needs a model with a tagger"), "{error}");
+    stdout(&["parse", "--model", NETWORK, "--retag", "-", "--from", "conllu"], &few_sentences(3));
 }

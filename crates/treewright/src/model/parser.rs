@@ -31,17 +31,23 @@ pub struct ScoredTree {
     pub score_gap: f64,
     /// What the search says of the best parse.
     pub guarantee: Guarantee,
+    /// Is the score the logarithm of a probability?
+    pub is_log_probability: bool,
 }
 
 impl ScoredTree {
-    /// How likely each of these trees of one sentence is, if one of them is right: a softmax over their scores, which are
-    /// first divided by a tenth of the best tree's score per word. A linear model says nothing about probabilities, and
-    /// its scores have no unit; a tenth is what fits the treebanks of the shipped models on average. So this shows how
-    /// close the alternatives are, and is not calibrated for a model.
+    /// How likely each of these trees of one sentence is, if one of them is right: a softmax over their scores. Those of a
+    /// linear model say nothing about probabilities, and have no unit: they are first divided by a tenth of the best tree's
+    /// score per word, which is what fits the treebanks of the shipped models on average. So this shows how close the
+    /// alternatives are, and is not calibrated for a model.
     pub fn probabilities(trees: &[ScoredTree], n_words: usize) -> Vec<f64> {
         let best = trees.iter().map(|tree| tree.score).fold(f64::NEG_INFINITY, f64::max);
-        // A model that scored everything 0 leaves all trees alike.
-        let temperature = (best.abs() / (10.0 * n_words.max(1) as f64)).max(f64::MIN_POSITIVE);
+        let temperature = if trees.iter().all(|tree| tree.is_log_probability) {
+            1.0
+        } else {
+            // A model that scored everything 0 leaves all trees alike.
+            (best.abs() / (10.0 * n_words.max(1) as f64)).max(f64::MIN_POSITIVE)
+        };
         let weights: Vec<f64> = trees.iter().map(|tree| ((tree.score - best) / temperature).exp()).collect();
         let total: f64 = weights.iter().sum();
         weights.into_iter().map(|weight| weight / total).collect()
@@ -280,13 +286,15 @@ impl<S: Registered> ParseSentence for TypedWorker<S> {
         self.set_decoder(search.method);
         let (_, decoder) = self.decoder.as_mut().expect(WAS_SET);
         let (system, encoding) = (&*self.model.system, self.encoding);
+        let is_log_probability = self.scorer.is_log_linear();
         let mut trees: Vec<ScoredTree> = Vec::new();
         let guarantee = decoder.decode(Input { system, scorer: &mut *self.scorer, sentence }, &mut |found| {
             let tree = restored(found.tree(system), encoding);
             // Different derivations, or trees for the system, may be one tree for the treebank.
             if trees.iter().all(|other| other.tree != tree) {
                 let (score, score_gap) = (found.score, found.score_gap);
-                trees.push(ScoredTree { tree, score, score_gap, guarantee: Guarantee::Heuristic });
+                let guarantee = Guarantee::Heuristic;
+                trees.push(ScoredTree { tree, score, score_gap, guarantee, is_log_probability });
             }
             trees.len() < search.k_best
         });
@@ -343,18 +351,20 @@ mod tests {
     use super::*;
     use crate::systems::trees;
 
-    fn probabilities(scores: &[f64], n_words: usize) -> Vec<f64> {
-        let tree = || Tree::from(trees::tree("(A w0)"));
-        let scored: Vec<ScoredTree> = scores
-            .iter()
-            .map(|&score| ScoredTree { tree: tree(), score, score_gap: 0.0, guarantee: Guarantee::Heuristic })
-            .collect();
-        ScoredTree::probabilities(&scored, n_words)
+    fn probabilities(scores: &[f64], n_words: usize, is_log_probability: bool) -> Vec<f64> {
+        let scored = |&score: &f64| ScoredTree {
+            tree: Tree::from(trees::tree("(A w0)")),
+            score,
+            score_gap: 0.0,
+            guarantee: Guarantee::Heuristic,
+            is_log_probability,
+        };
+        ScoredTree::probabilities(&scores.iter().map(scored).collect::<Vec<_>>(), n_words)
     }
 
     #[track_caller]
     fn check(scores: &[f64], n_words: usize, expected: &[f64]) {
-        let found = probabilities(scores, n_words);
+        let found = probabilities(scores, n_words, false);
         assert!(found.iter().zip(expected).all(|(one, other)| (one - other).abs() < 1e-9), "{found:?}");
         assert_eq!(found.len(), expected.len());
     }
@@ -369,6 +379,14 @@ mod tests {
         check(&[2e300, 1.9e300], 2, &[odds, 1.0 - odds]);
         check(&[10000.0, 9999.0], 1000, &[odds, 1.0 - odds]);
         check(&[7.0], 3, &[1.0]);
+    }
+
+    #[test]
+    fn logarithms_of_probabilities_are_those_of_probabilities() {
+        for n_words in [0, 1, 100] {
+            let found = probabilities(&[0.5f64.ln(), 0.2f64.ln(), 0.1f64.ln()], n_words, true);
+            assert!(found.iter().zip([0.625, 0.25, 0.125]).all(|(one, other)| (one - other).abs() < 1e-9));
+        }
     }
 
     #[test]

@@ -33,6 +33,7 @@ use crate::segment::{SegmentOptions, Segmenter, penn_escape, penn_unescape};
 use crate::sentence::{Sentence, Str};
 use crate::tag::TaggerWorker;
 use crate::tree::{Entry, Tree, TreeKind};
+use crate::treebank::ParseInfo;
 use part::{Loaded, OnDemand};
 use tagset::Fit;
 
@@ -337,6 +338,11 @@ impl Analyser {
         self.tagger.is_some()
     }
 
+    /// Can it tag words, by a tagger or by a parser that finds tags?
+    pub fn can_tag(&self) -> bool {
+        self.has_tagger() || self.parser.as_ref().is_some_and(|parser| parser.worker().finds_tags())
+    }
+
     /// Does the parser look at tags, without a tagger to find them?
     pub fn lacks_tagger(&self) -> bool {
         let looks_at_tags = |parser: &Parser| parser.model.0.parts().scorer.looks_at_tags();
@@ -420,8 +426,20 @@ pub struct Tagged {
     pub by_tagger: bool,
     /// Are the tags to be those that the parser finds?
     pub by_parser: bool,
+    /// What of the input stays where the parser's tags are filled in.
+    kept: Kept,
     /// Would the second tags mislead the parser?
     pub hides_xpos: bool,
+}
+
+/// Tags of the input that stay where others are filled in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Kept {
+    #[default]
+    Nothing,
+    Xpos,
+    /// All tags of words that have one.
+    Words,
 }
 
 impl Tagged {
@@ -442,7 +460,8 @@ impl AnalyserWorker {
     /// kept where the parser knows them. Where what it knows stands in another column, it is moved: XPOS becomes the tag
     /// of a parser for Penn tags, and Penn tags become the XPOS of a parser for Universal Dependencies, around which the
     /// tagger fills in the rest. Tags that the parser does not know at all are replaced by the tagger's, if there is a
-    /// tagger. Words with tags from elsewhere are written as the parser's treebank writes them.
+    /// tagger. Words without a tag among others with tags get the tagger's. A parser that finds tags itself is its own tagger.
+    /// Words with tags from elsewhere are written as the parser's treebank writes them.
     ///
     /// # Errors
     /// When the tagger is damaged.
@@ -453,14 +472,33 @@ impl AnalyserWorker {
             _ => Fit::Absent,
         };
         let is_new = self.tagging == Tagging::Always;
-        let has_tags = self.parser.as_ref().is_some_and(Worker::finds_tags);
+        let finds_tags = self.tagger.is_none() && self.parser.as_ref().is_some_and(Worker::finds_tags);
+        let fits = matches!(fit, Fit::Tags | Fit::TagsWithoutXpos);
+        let has_gaps = self.tagging == Tagging::Missing && fits && has_gaps(sentence);
         let tagged = Tagged {
             by_tagger: false,
-            by_parser: self.tagger.is_none() && has_tags && (is_new || fit == Fit::Absent),
+            by_parser: finds_tags && (is_new || has_gaps || !(fits || fit == Fit::XposAsTags)),
+            kept: match fit {
+                _ if is_new => Kept::Nothing,
+                Fit::Tags | Fit::TagsWithoutXpos => Kept::Words,
+                Fit::XposAlone | Fit::XposInTags => Kept::Xpos,
+                Fit::XposAsTags | Fit::Absent | Fit::Unknown => Kept::Nothing,
+            },
             hides_xpos: fit == Fit::TagsWithoutXpos && !is_new,
         };
         match fit {
-            Fit::Tags | Fit::TagsWithoutXpos if !is_new => return Ok(tagged),
+            Fit::Tags | Fit::TagsWithoutXpos if !is_new => {
+                if let Some(tagger) = self.tagger.as_mut().filter(|_| has_gaps) {
+                    let mut whole = sentence.clone();
+                    tagger.get()?.tag(&mut whole);
+                    for (token, found) in sentence.tokens.iter_mut().zip(whole.tokens) {
+                        if token.tag.is_empty() {
+                            (token.tag, token.xpos, token.feats) = (found.tag, found.xpos, found.feats);
+                        }
+                    }
+                }
+                return Ok(tagged);
+            }
             Fit::Tags | Fit::TagsWithoutXpos => {}
             _ if self.is_penn => penn_escape(sentence),
             Fit::XposInTags | Fit::Unknown => {
@@ -473,12 +511,13 @@ impl AnalyserWorker {
             tagger.get()?.tag(sentence);
             return Ok(Tagged { by_tagger: true, ..tagged });
         }
-        let has_unknown = fit == Fit::Unknown || (self.tagger.is_none() && fit != Fit::XposAsTags);
+        let has_tagger = self.tagger.is_some() || finds_tags;
+        let has_unknown = fit == Fit::Unknown || (!has_tagger && fit != Fit::XposAsTags);
         if has_unknown {
             match &mut self.unknown_tags {
                 Some(unknown) => unknown.n_sentences += 1,
                 None => {
-                    let unknown = |vocabulary| UnknownTags::of(sentence, vocabulary, self.tagger.is_some());
+                    let unknown = |vocabulary| UnknownTags::of(sentence, vocabulary, has_tagger);
                     self.unknown_tags = self.vocabulary.as_deref().map(unknown);
                 }
             }
@@ -525,8 +564,7 @@ impl AnalyserWorker {
     /// # Errors
     /// When a part is damaged.
     pub fn analyse(&mut self, sentence: &mut Sentence) -> Result<Option<Tree>> {
-        let tagged = self.tag(sentence)?;
-        let hidden = tagged.hide_xpos(sentence);
+        let (tagged, hidden) = self.prepare(sentence)?;
         self.want_tags(tagged.by_parser);
         let tree = match self.rerank_tags(sentence, tagged)? {
             Some(parses) => parses.into_iter().next().map(|scored| scored.tree),
@@ -546,11 +584,8 @@ impl AnalyserWorker {
         if reranks || self.parser.as_ref().is_none_or(|parser| !parser.prefers_batches()) {
             return sentences.iter_mut().map(|sentence| self.analyse(sentence)).collect();
         }
-        let prepare = |sentence: &mut &mut Sentence| {
-            let tagged = self.tag(sentence)?;
-            Ok((tagged, tagged.hide_xpos(sentence)))
-        };
-        let prepared = sentences.iter_mut().map(prepare).collect::<Result<Vec<_>>>()?;
+        let prepared = sentences.iter_mut().map(|sentence| self.prepare(sentence));
+        let prepared = prepared.collect::<Result<Vec<_>>>()?;
         self.want_tags(prepared.iter().any(|(tagged, _)| tagged.by_parser));
         let to_parse: Vec<&Sentence> = sentences.iter().map(|sentence| &**sentence).collect();
         let trees = self.parser.as_mut().map(|parser| parser.parse_all(&to_parse)).unwrap_or_default();
@@ -559,7 +594,7 @@ impl AnalyserWorker {
             show_xpos(sentence, hidden);
             let of_sentence = tags.by_ref().take(sentence.len());
             if tagged.by_parser {
-                set_tags(sentence, of_sentence);
+                set_tags(sentence, of_sentence, tagged.kept);
             } else {
                 of_sentence.for_each(drop);
             }
@@ -573,8 +608,7 @@ impl AnalyserWorker {
     /// # Errors
     /// When a part is damaged.
     pub fn analyse_k_best(&mut self, sentence: &mut Sentence) -> Result<Vec<ScoredTree>> {
-        let tagged = self.tag(sentence)?;
-        let hidden = tagged.hide_xpos(sentence);
+        let (tagged, hidden) = self.prepare(sentence)?;
         self.want_tags(tagged.by_parser);
         let parses = match (self.rerank_tags(sentence, tagged)?, &mut self.parser) {
             (Some(parses), _) => parses,
@@ -584,6 +618,18 @@ impl AnalyserWorker {
         show_xpos(sentence, hidden);
         self.finish(sentence, tagged)?;
         Ok(parses)
+    }
+
+    /// Makes a sentence ready to be parsed: tags it, takes away XPOS that would mislead, and what belongs to another tree
+    /// (the enhanced graph with its empty nodes, what a parser said of it).
+    fn prepare(&mut self, sentence: &mut Sentence) -> Result<(Tagged, Vec<Str>)> {
+        if self.parser.is_some() {
+            sentence.tokens.iter_mut().for_each(|token| token.deps = Str::default());
+            sentence.empty_nodes.clear();
+            ParseInfo::remove(&mut sentence.comments);
+        }
+        let tagged = self.tag(sentence)?;
+        Ok((tagged, tagged.hide_xpos(sentence)))
     }
 
     /// Tells the parser whether its tags are wanted.
@@ -596,7 +642,7 @@ impl AnalyserWorker {
     /// Fills in the tags that the parser found, if it was asked for them, and lemmas.
     fn finish(&mut self, sentence: &mut Sentence, tagged: Tagged) -> Result<()> {
         if let Some(parser) = self.parser.as_mut().filter(|_| tagged.by_parser) {
-            set_tags(sentence, parser.take_tags().into_iter());
+            set_tags(sentence, parser.take_tags().into_iter(), tagged.kept);
         }
         self.lemmatise(sentence, tagged)
     }
@@ -623,9 +669,18 @@ impl AnalyserWorker {
     }
 }
 
+/// Is there a word without a tag?
+fn has_gaps(sentence: &Sentence) -> bool {
+    sentence.tokens.iter().any(|token| token.tag.is_empty())
+}
+
 /// Gives the words of a sentence these tags; a column that the parser does not know stays as it is.
-fn set_tags(sentence: &mut Sentence, tags: impl Iterator<Item = WordTags>) {
+fn set_tags(sentence: &mut Sentence, tags: impl Iterator<Item = WordTags>, kept: Kept) {
     for (token, WordTags { tag, xpos, feats }) in sentence.tokens.iter_mut().zip(tags) {
+        if kept == Kept::Words && !token.tag.is_empty() {
+            continue;
+        }
+        let xpos = xpos.filter(|_| kept != Kept::Xpos || token.xpos.is_empty());
         for (column, found) in [(&mut token.tag, tag), (&mut token.xpos, xpos), (&mut token.feats, feats)] {
             if let Some(found) = found {
                 *column = found;

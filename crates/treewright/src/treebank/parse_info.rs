@@ -44,6 +44,11 @@ impl ParseInfo {
         lines.into_iter().flatten()
     }
 
+    /// Removes it from the end of comments.
+    pub(crate) fn remove(comments: &mut Vec<Str>) {
+        comments.truncate(Self::split(comments).0.len());
+    }
+
     /// Takes it apart from the comments before it. What [`ParseInfo::comments`] would write otherwise stays a comment.
     pub(super) fn split(mut comments: &[Str]) -> (&[Str], Self) {
         let upper_bound = pop(&mut comments, UPPER_BOUND);
