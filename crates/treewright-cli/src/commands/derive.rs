@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -55,7 +56,7 @@ pub struct DeriveArgs {
 
     /// Only this sentence, from 1
     #[arg(long, value_name = "N", conflicts_with = "stats")]
-    sentence: Option<usize>,
+    sentence: Option<NonZeroUsize>,
 
     /// Head rules for binary systems: collins, german, dutch, leftmost or rightmost
     #[arg(long, value_name = "NAME", default_value = "collins")]
@@ -91,6 +92,10 @@ pub fn run(args: &DeriveArgs) -> Result<ExitCode> {
         entries.push(entry);
         Ok(())
     })?;
+    if let Some(number) = args.sentence.filter(|number| number.get() > entries.len()) {
+        let n = entries.len();
+        return Err(Error::new(Code::Mismatch, format!("there is no sentence {number}: the input has {n}")));
+    }
     let mut output = Output::create(args.output.as_deref())?;
     let n_derived = if args.stats {
         let mut all = Vec::new();
@@ -121,7 +126,7 @@ fn derived(args: &DeriveArgs, tag: SystemTag, entries: &[Entry]) -> Result<Deriv
             n_underivable += 1;
             let file = if args.files.len() == 1 { shown_name(&args.files[0]) } else { Cow::Borrowed("") };
             let error = Error::new(Code::Underivable, format!("{tag} cannot derive it: {why}"));
-            say!("{}", error.in_file(&file).in_sentence(i + 1).to_string().trim_start());
+            say!("{}", error.in_file(&file).in_sentence(i + 1));
         }
     }
     if n_underivable > 0 {
@@ -136,7 +141,11 @@ fn wanted<'a>(
     derived: &'a Derivations,
 ) -> impl Iterator<Item = (usize, &'a Derivation)> + use<'a> {
     let only = args.sentence;
-    derived.derivations.iter().enumerate().filter(move |(i, _)| only.is_none_or(|number| number == i + 1))
+    derived
+        .derivations
+        .iter()
+        .enumerate()
+        .filter(move |(i, _)| only.is_none_or(|number| number.get() == i + 1))
 }
 
 /// Writes derivations; gives their number.

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use treewright::pipeline::Pipeline;
-use treewright::train::{Checkpoint, Choice, PipelineConfig, TextPart, check_dev, choose};
+use treewright::train::{Checkpoint, Choice, PipelineConfig, TextPart, check_dev, check_treebank, choose};
 use treewright::treebank::Entry;
 use treewright::{Error, Result};
 
@@ -45,6 +45,7 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     let parts = args.parts(choice.as_ref())?;
     args.check_vectors(&config, &parts)?;
     if !args.no_parser {
+        check_treebank(config.system.info().kind, &training)?;
         check_dev(config.system.info().kind, &dev)?;
     }
     let resumed = if args.resume { Some(read_checkpoint(args, output)?) } else { None };

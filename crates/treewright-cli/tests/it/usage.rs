@@ -90,3 +90,31 @@ fn bytes_after_gzip_data_are_called_that() {
     assert!(cut.contains("ends too early"), "{cut}");
     assert_eq!(stats(&[zip(first), zip(second)].concat()), stats(&whole));
 }
+
+#[test]
+fn a_sentence_that_is_not_there_is_an_error_of_derive() {
+    let derive = ["derive", "--system", "in-order", &sample("gum.mrg"), "--sentence"];
+    let error = refusal(1, &[&derive[..], &["99"]].concat(), "");
+    assert!(error.contains("there is no sentence 99: the input has 24"), "{error}");
+    refusal(2, &[&derive[..], &["0"]].concat(), "");
+}
+
+#[test]
+fn training_data_of_the_wrong_kind_is_told_from_a_wrong_development_set() {
+    let (ptb, conllu) = (sample("gum.mrg"), sample("ud_english_ewt.conllu"));
+    let train = |kind: [&str; 2], train: &str, dev: &str| {
+        refusal(1, &["train", kind[0], kind[1], "--train", train, "--dev", dev, "-o", "model"], "")
+    };
+    let error = train(["--recipe", "dependencies"], &ptb, &ptb);
+    assert!(
+        error.contains("the training data has constituents, but the parser builds dependencies"),
+        "{error}"
+    );
+    let error = train(["--system", "in-order"], &conllu, &conllu);
+    assert!(
+        error.contains("the training data has dependencies, but the parser builds constituents"),
+        "{error}"
+    );
+    let error = train(["--system", "in-order"], &ptb, &conllu);
+    assert!(error.contains("the development set has dependencies"), "{error}");
+}

@@ -189,7 +189,7 @@ fn rare_actions(n_actions: usize, examples: &[Example], min_count: usize) -> Act
 }
 
 /// A number for the settings and the data, all but the number of epochs and threads: a checkpoint belongs to it.
-pub(super) fn fingerprint(config: &TrainConfig, examples: &[Example]) -> u64 {
+pub(super) fn fingerprint(config: &TrainConfig, examples: &[Example], dev: &[Entry]) -> u64 {
     let settings = TrainConfig { epochs: 1, jobs: 1, ..config.clone() };
     let mut hasher = FxHasher::default();
     serde_json::to_string(&(settings, &*config.classes)).expect("plain data").hash(&mut hasher);
@@ -200,12 +200,18 @@ pub(super) fn fingerprint(config: &TrainConfig, examples: &[Example]) -> u64 {
     if !config.encoder.is_empty() {
         config.encoder.hash(&mut hasher);
     }
+    let add = |sentence: &Sentence, hasher: &mut FxHasher| {
+        for token in &sentence.tokens {
+            (token.form.as_str(), token.tag.as_str(), token.xpos.as_str(), token.feats.as_str()).hash(hasher);
+        }
+    };
     for example in examples {
         example.actions.hash(&mut hasher);
-        for token in &example.sentence.tokens {
-            (token.form.as_str(), token.tag.as_str(), token.xpos.as_str(), token.feats.as_str())
-                .hash(&mut hasher);
-        }
+        add(&example.sentence, &mut hasher);
+    }
+    for entry in dev {
+        add(&entry.sentence, &mut hasher);
+        serde_json::to_string(&entry.tree).expect("plain data").hash(&mut hasher);
     }
     hasher.finish()
 }

@@ -185,6 +185,7 @@ pub fn train_on(
     log: &mut dyn Log,
 ) -> Result<Model> {
     config.check()?;
+    check_treebank(config.system.info().kind, data.train)?;
     check_dev(config.system.info().kind, data.dev)?;
     check_silver(config.system.info().kind, data.silver)?;
     let Start { mut task, examples, silver, underivable, kind_ends } =
@@ -204,7 +205,7 @@ pub fn train_on(
     let sentences: Vec<&Sentence> = examples.iter().map(|example| &example.sentence).collect();
     let mut learner = <dyn ScorerKind>::named(&config.scorer)?.learner(config, shared, &sentences)?;
     check_search(&*task, config, &mut learner)?;
-    let fingerprint = examples::fingerprint(config, &examples);
+    let fingerprint = examples::fingerprint(config, &examples, data.dev);
     let (mut reports, mut best) = (Vec::new(), None::<(f64, Model)>);
     if let Some(checkpoint) = resume {
         checkpoint.restore(fingerprint, learner.learning_mut())?;
@@ -393,6 +394,23 @@ impl SystemVisitor for Prepare<'_> {
             underivable,
             kind_ends,
         })
+    }
+}
+
+/// Can a parser for trees of this kind learn from a treebank?
+///
+/// # Errors
+/// When all its trees are of the other kind.
+pub fn check_treebank(kind: TreeKind, train: &[Entry]) -> Result<()> {
+    let mut kinds = train.iter().filter_map(|entry| entry.tree.as_ref()).map(Tree::kind);
+    match kinds.next() {
+        Some(other) if other != kind && kinds.all(|found| found == other) => {
+            let message = format!(
+                "the training data has {other}, but the parser builds {kind}: name a system or recipe for {other}"
+            );
+            Err(Error::new(Code::BadTraining, message))
+        }
+        _ => Ok(()),
     }
 }
 

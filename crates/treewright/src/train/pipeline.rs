@@ -4,7 +4,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{Checkpoint, Log, Outcome, Stage, TextPart, TrainingData, check_dev, check_silver, train_on};
+use super::{
+    Checkpoint, Log, Outcome, Stage, TextPart, TrainingData, check_dev, check_silver, check_treebank,
+    train_on,
+};
 use crate::config::TrainConfig;
 use crate::error::Result;
 use crate::lemma::{self, LemmaConfig, Lemmatiser};
@@ -128,6 +131,7 @@ impl Pipeline {
         if config.has_parser {
             config.parser.check()?;
             let kind = config.parser.system.info().kind;
+            check_treebank(kind, train)?;
             check_dev(kind, dev)?;
             check_silver(kind, &config.silver)?;
         }
