@@ -280,6 +280,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn settings_of_sections_are_named_as_users_write_them() {
+        let message = |toml: &str| {
+            let config = TrainConfig::from_toml(toml).expect("TOML");
+            config.check().expect_err("it makes no sense").message
+        };
+        assert_eq!(
+            message("scorer = \"neural\"\nupdate = \"local\"\nbeam = 1\n[neural]\nword-size = 0\n"),
+            "neural.word-size must be from 1 to 16384"
+        );
+        let stack_lstm =
+            "scorer = \"stack-lstm\"\nupdate = \"local\"\nbeam = 1\n[stack-lstm]\nbeta-1 = 1.0\n";
+        assert_eq!(message(stack_lstm), "stack-lstm.beta-1 must be from 0 to less than 1");
+    }
+
+    #[test]
     fn settings_under_their_old_names_are_read() {
         let config = TrainConfig::from_toml("rare-actions = 3\nleast-weight = 0.5\n").unwrap();
         assert_eq!((config.min_action_count, config.min_weight), (3, 0.5));

@@ -50,6 +50,9 @@ fn check_learns(config: &TrainConfig, entries: &[Entry], least: f64) {
 fn best_score(config: &TrainConfig, entries: &[Entry]) -> (Model, f64) {
     let mut scores = Scores::default();
     let model = train(config, entries, entries, None, &mut scores).expect("trainable");
+    assert!(scores.0.iter().all(|report| report.errors <= report.of), "{:?}", scores.0);
+    // A parser that knows nothing is wrong about nearly every sentence.
+    assert!(config.beam == 1 || scores.0[0].errors * 10 >= scores.0[0].of * 9, "{:?}", scores.0[0]);
     (model, scores.0.iter().filter_map(|report| report.dev).fold(0.0, f64::max))
 }
 

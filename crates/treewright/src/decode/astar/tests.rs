@@ -311,5 +311,11 @@ fn other_systems_and_features_are_refused() {
     let swap = crate::systems::arc_standard_swap::ArcStandardSwap::with_labels(["a".into()], true);
     assert!(AStar::check(&swap, &mut scorer).is_err_and(|why| why.contains("bottom-up-2n")));
     scorer.is_separate = false;
-    assert!(AStar::check(&small(), &mut scorer).is_err_and(|why| why.contains("simplified")));
+    let baseline = crate::features::shipped("baseline").expect("a shipped set");
+    let learner = Perceptron::new(Arc::new(Vocabulary::default()), baseline, small().n_actions());
+    let mut frozen = learner.freeze().expect("no weights").scorer();
+    let others: [&mut dyn Scorer; 3] = [&mut scorer, &mut { learner }, &mut *frozen];
+    for other in others {
+        assert!(AStar::check(&small(), other).is_err_and(|why| why.contains("simplified")));
+    }
 }
