@@ -277,6 +277,32 @@ fn tables_have_names_and_quotes() {
     assert!(refusal(2, &[&parse[..], &["0"]].concat(), "a\n").contains("from 1"));
 }
 
+/// Excel writes it into "CSV UTF-8", and editors on Windows into text.
+#[test]
+fn a_byte_order_mark_is_dropped() {
+    let parse = ["parse", "--model", dependencies()];
+    let cases: [(&[&str], &str); 6] = [
+        (&["--text-column", "text", "--csv"], "text,id\nHe ran.,1\n"),
+        (&["--text-column", "text", "--csv"], "\"text\",id\nHe ran.,1\n"),
+        (&["--text-column", "1", "--csv"], "He ran.,1\n"),
+        (&["--text-column", "text"], "text\tid\nHe ran.\t1\n"),
+        (&[], "He ran.\n"),
+        (&["--on-error", "skip"], "He ran.\n"),
+    ];
+    for (flags, input) in cases {
+        let flags = [&parse[..], flags].concat();
+        let expected = stdout(&flags, input);
+        assert_eq!(stdout(&flags, &format!("\u{FEFF}{input}")), expected, "{flags:?}");
+        let packed = {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            encoder.write_all(format!("\u{FEFF}{input}").as_bytes()).expect("memory");
+            encoder.finish().expect("memory")
+        };
+        assert_eq!(text(&run_bytes(&flags, &packed).stdout), expected, "{flags:?}");
+    }
+    assert!(stdout(&parse, "\u{FEFF}He ran.\n").contains("TokenRange=0:2"));
+}
+
 #[test]
 fn other_encodings_are_read() {
     let parse = ["parse", "--model", dependencies()];

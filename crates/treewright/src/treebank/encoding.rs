@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use encoding_rs::{Decoder, DecoderResult, UTF_8, UTF_16BE, UTF_16LE};
 
+use super::lines::BYTE_ORDER_MARK;
 use crate::error::{Code, Error};
 
 const CHUNK: usize = 1 << 15;
@@ -36,8 +37,8 @@ impl fmt::Display for Encoding {
     }
 }
 
-/// A source as UTF-8. Without an encoding it is passed on as it is, unless it starts with the byte order mark of UTF-16; a
-/// byte order mark also overrules the encoding that is given.
+/// A source as UTF-8, without a byte order mark. Without an encoding the rest is passed on as it is, unless the mark is that
+/// of UTF-16; a byte order mark also overrules the encoding that is given.
 pub(super) struct Decoded<R> {
     source: R,
     encoding: Option<Encoding>,
@@ -88,7 +89,10 @@ impl<R: Read> Decoded<R> {
 
     /// Finds out whether there is anything to decode.
     fn begin(&mut self) -> io::Result<()> {
-        while self.input.len() < 2 && !self.at_end {
+        // More is waited for only where it may be a mark.
+        let is_short =
+            |input: &[u8]| input.len() < 2 || input.len() < 3 && BYTE_ORDER_MARK.starts_with(input);
+        while is_short(&self.input) && !self.at_end {
             self.fill()?;
         }
         let marked = match self.input[..] {
@@ -97,7 +101,12 @@ impl<R: Read> Decoded<R> {
             _ => None,
         };
         self.state = match marked.or(self.encoding.map(|encoding| encoding.0)) {
-            None => State::Plain,
+            None => {
+                if self.input.starts_with(BYTE_ORDER_MARK) {
+                    self.start = BYTE_ORDER_MARK.len();
+                }
+                State::Plain
+            }
             Some(encoding) => {
                 let decoder = Box::new(encoding.new_decoder());
                 let buffer = vec![0; CHUNK * 3];
@@ -196,6 +205,10 @@ mod tests {
         check(b"a\0\xE9\0", Some("utf16le"), "a\u{E9}");
         check("a\u{E9}".as_bytes(), None, "a\u{E9}");
         check("a\u{E9}".as_bytes(), Some("utf-8"), "a\u{E9}");
+        check(b"\xEF\xBB\xBFa\xEF\xBB\xBF", None, "a\u{FEFF}");
+        check(b"\xEF\xBB\xBF", None, "");
+        check(b"\xEF\xBB\xBF\xC3\xA9", Some("latin1"), "\u{E9}");
+        check(b"\xEF\xBB", Some("latin1"), "\u{EF}\u{BB}");
         check(b"", None, "");
         check(b"", Some("latin1"), "");
         check(b"x", None, "x");
