@@ -94,6 +94,8 @@ named! {
         BadJson = "TW302";
         /// A Parquet file that is damaged, or lacks a column with texts.
         BadParquet = "TW303";
+        /// CSV with a quotation mark that is not closed, or with text after the closing one.
+        BadCsv = "TW304";
         /// A transform that cannot be applied to this tree.
         Untransformable = "TW401";
         /// Head rules, templates or parameters that cannot be read.

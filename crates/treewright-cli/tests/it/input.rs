@@ -277,6 +277,26 @@ fn tables_have_names_and_quotes() {
     assert!(refusal(2, &[&parse[..], &["0"]].concat(), "a\n").contains("from 1"));
 }
 
+#[test]
+fn quotation_marks_in_the_wrong_place_are_errors() {
+    for (input, place) in [
+        ("id,text\n1,He ran.\n2,\"a\"b\n3,Yes\n", "stdin:3:3:"),
+        ("id,text\n1,He ran.\n3,Yes\n2,\"Bad\n4,a\n", "stdin:4:3:"),
+        ("id,text\n1,He ran.\n\"x\n\ny\",\"Bad\n4,a\n", "stdin:5:4:"),
+        ("id,text\n1,He ran.\n2,\"Bad\n3,\"Bad\"\n4,Yes\n", "stdin:3:3:"),
+    ] {
+        let parse = ["parse", "--model", dependencies(), "--text-column", "text", "--csv"];
+        let message = refusal(1, &parse, input);
+        assert!(message.contains(place) && message.contains("TW304"), "{input:?}: {message}");
+        let output = run(&[&parse[..], &["--on-error", "skip"]].concat(), input);
+        let (written, errors) = (text(&output.stdout), text(&output.stderr));
+        assert!(errors.contains(place) && errors.matches("TW304").count() == 1, "{errors}");
+        assert!(written.contains("ran") && !written.contains("Bad"), "{written}");
+        let is_closed = message.contains("followed by text");
+        assert_eq!(written.contains("Yes"), is_closed || input.contains("3,Yes"), "{written}");
+    }
+}
+
 /// Excel writes it into "CSV UTF-8", and editors on Windows into text.
 #[test]
 fn a_byte_order_mark_is_dropped() {

@@ -243,18 +243,18 @@ impl DocumentReader<'_> {
         mut each: impl FnMut(Result<Vec<String>>, usize) -> Result<()>,
     ) -> Result<()> {
         let mut records = CsvRecords::new(source, self.limit);
-        loop {
+        while let Some(record) = records.next_record() {
             let number = records.line();
-            match records.next_record() {
-                None => return Ok(()),
-                Some(Err(error)) if error.code == Code::Io => return Err(error.in_file(self.file)),
-                Some(Err(error)) => each(Err(error.in_file(self.file)), number)?,
-                Some(Ok(fields)) => {
-                    let fields = fields.map(|field| Ok(valid_text(field, number, self.file)?.to_owned()));
-                    each(fields.collect(), number)?;
+            match record {
+                Err(error) if error.code == Code::Io => return Err(error.in_file(self.file)),
+                Err(error) => each(Err(error.in_file(self.file)), number)?,
+                Ok(()) => {
+                    let field = |field| Ok(valid_text(field, number, self.file)?.to_owned());
+                    each(records.fields().map(field).collect(), number)?;
                 }
             }
         }
+        Ok(())
     }
 
     fn json_document(
