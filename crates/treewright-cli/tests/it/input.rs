@@ -366,6 +366,45 @@ fn sentences_of_raw_text_have_names() {
     assert!(kept.starts_with("# sent_id = x\n1\tYes"), "{kept}");
 }
 
+/// UTF-16 without a mark looks like text with NUL bytes between the letters.
+#[test]
+fn nul_bytes_are_errors_that_name_the_encoding() {
+    let parse = ["parse", "--model", dependencies()];
+    let wide: Vec<u8> = "He ran.\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let cases: [(&[&str], &[u8], &str); 6] = [
+        (&[], &wide, "stdin:1:2:"),
+        (&["--jobs", "2"], b"He ran.\n\xC3\xA9\xC3\xA9\0\n", "stdin:2:3:"),
+        (&["--text-column", "1"], b"He ran.\na\0\n", "stdin:2:2:"),
+        (&["--text-column", "1", "--csv"], b"He ran.\na\0\n", "stdin:2:2:"),
+        (&["--jsonl-field", "t"], b"{\"t\": \"He ran.\"}\n\0\n", "stdin:2:1:"),
+        (&["--from", "tokens"], b"He ran .\na\0\n", "stdin:2:2:"),
+    ];
+    for (flags, input, place) in cases {
+        for more in [&[][..], &["--on-error", "skip"]] {
+            let output = run_bytes(&[&parse[..], flags, more].concat(), input);
+            let errors = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(1), "{errors}");
+            let parts = [place, "TW004", "--encoding utf-16le"];
+            assert!(parts.iter().all(|part| errors.contains(part)), "{flags:?}: {errors}");
+            let is_kept = !more.is_empty() && input.starts_with(b"He ran");
+            assert!(!is_kept || text(&output.stdout).contains("ran"), "{flags:?}");
+        }
+    }
+    // In a file, which several threads read.
+    let file = folder("nul").join("wide.txt");
+    std::fs::write(&file, &wide).expect("room");
+    let file = file.to_str().expect("a plain path");
+    for jobs in ["1", "2"] {
+        let message = refusal(1, &[&parse[..], &[file, "--jobs", jobs]].concat(), "");
+        assert!(message.contains("wide.txt:1:2:") && message.contains("TW004"), "{message}");
+    }
+    let expected = stdout(&parse, "He ran.\n");
+    let read = run_bytes(&[&parse[..], &["--encoding", "utf-16le"]].concat(), &wide);
+    assert_eq!(text(&read.stdout), expected);
+    // In JSON it is written as an escape, and may stand in a text.
+    stdout(&[&parse[..], &["--jsonl-field", "t"]].concat(), "{\"t\": \"He\\u0000ran.\"}\n");
+}
+
 #[test]
 fn tags_are_for_tokens() {
     let message = refusal(2, &["parse", "--model", dependencies(), "--tagged"], "The/DT dog/NN\n");

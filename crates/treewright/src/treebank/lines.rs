@@ -306,6 +306,12 @@ pub fn column(line: &str, offset: usize) -> usize {
     before.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() + 1
 }
 
+/// The error for a NUL byte.
+pub fn nul_byte(line: usize, column: usize) -> Error {
+    let message = "a NUL byte; expected text, or its encoding (such as --encoding utf-16le)";
+    Error::at(Code::NulByte, line, column, message)
+}
+
 /// The first thing wrong with the bytes of a line.
 #[cold]
 fn bad_bytes(line: &[u8], number: usize) -> Error {
@@ -317,7 +323,7 @@ fn bad_bytes(line: &[u8], number: usize) -> Error {
         }
     };
     if let Some(nul) = valid.find('\0') {
-        return Error::at(Code::NulByte, number, column(valid, nul), "a NUL byte; expected text");
+        return nul_byte(number, column(valid, nul));
     }
     let message = if number == 1 && (line.starts_with(b"\xFF\xFE") || line.starts_with(b"\xFE\xFF")) {
         "the file is UTF-16; expected UTF-8".to_owned()
@@ -412,7 +418,10 @@ mod tests {
 
     #[test]
     fn bad_bytes_have_a_column() {
-        check("ok\né\0\n".as_bytes(), &["ok", "2:2: a NUL byte; expected text [TW004]"]);
+        check(
+            "ok\né\0\n".as_bytes(),
+            &["ok", "2:2: a NUL byte; expected text, or its encoding (such as --encoding utf-16le) [TW004]"],
+        );
         check(
             b"\xC3\xA9\xFFx\nok",
             &[
@@ -420,7 +429,10 @@ mod tests {
                 "ok",
             ],
         );
-        check(b"a\0\xFF\n", &["1:2: a NUL byte; expected text [TW004]"]);
+        check(
+            b"a\0\xFF\n",
+            &["1:2: a NUL byte; expected text, or its encoding (such as --encoding utf-16le) [TW004]"],
+        );
         check(b"\xFF\xFEa\0\n", &["1:1: the file is UTF-16; expected UTF-8 [TW003]"]);
         // A character that the end of the file cuts.
         check(

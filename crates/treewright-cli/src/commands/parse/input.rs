@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use treewright::parallel::Feeder;
 use treewright::pipeline::{Analyser, Pipeline};
 use treewright::segment::{Lines, SegmentOptions, Segmenter};
+use treewright::treebank::lines::nul_byte;
 use treewright::treebank::{self, Entry, Format, InputFormat, Portion, Portions, ReadOptions, Recognised};
 use treewright::{Code, Error, Result, Sentence};
 
@@ -341,6 +342,10 @@ fn name_sentence(sentence: &mut Sentence, number: usize, document: Option<&str>)
 
 /// A line as text.
 pub(super) fn valid_text<'a>(line: &'a [u8], number: usize, file: &str) -> Result<&'a str> {
+    if let Some(nul) = memchr::memchr(0, line) {
+        let before = String::from_utf8_lossy(&line[..nul]);
+        return Err(nul_byte(number, before.chars().count() + 1).in_file(file));
+    }
     std::str::from_utf8(line).map_err(|error| {
         let valid = String::from_utf8_lossy(&line[..error.valid_up_to()]);
         let message =

@@ -4,6 +4,7 @@
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
 use treewright::Error;
+use treewright::treebank::lines::nul_byte;
 use treewright::treebank::{Limit, ReadOptions};
 
 use super::input::{SharedPending, valid_text};
@@ -13,7 +14,7 @@ fn is_blank(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| matches!(byte, b' ' | b'\t'..=b'\r' | b'\0' | 0x1C..=0x1F))
 }
 
-/// Text up to the first line that is too large; reading that is an error.
+/// Text up to the first line that is too large or has a NUL byte in it; reading that is an error.
 pub(super) struct LimitedLines<'a, R> {
     source: R,
     file: &'a str,
@@ -21,6 +22,7 @@ pub(super) struct LimitedLines<'a, R> {
     /// The line being read, from 1, and what has been read of it.
     number: usize,
     n_bytes: usize,
+    n_chars: usize,
     /// White space since the last line with anything else.
     n_blank: usize,
     failed: Option<Error>,
@@ -29,8 +31,29 @@ pub(super) struct LimitedLines<'a, R> {
 impl<'a, R: Read> LimitedLines<'a, R> {
     pub(super) fn new(source: R, options: &'a ReadOptions) -> Self {
         let ReadOptions { file, limit, .. } = options;
-        LimitedLines { source, file, limit: *limit, number: 1, n_bytes: 0, n_blank: 0, failed: None }
+        LimitedLines {
+            source,
+            file,
+            limit: *limit,
+            number: 1,
+            n_bytes: 0,
+            n_chars: 0,
+            n_blank: 0,
+            failed: None,
+        }
     }
+
+    /// Ends the text; what comes before the error, this many bytes, can still be parsed.
+    fn fail(&mut self, error: Error, n_good: usize) -> io::Result<usize> {
+        let error = error.in_file(self.file);
+        self.failed = Some(error.clone());
+        if n_good > 0 { Ok(n_good) } else { Err(io::Error::other(error)) }
+    }
+}
+
+/// How many characters begin in these bytes.
+fn n_chars(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|&&byte| byte & 0xC0 != 0x80).count()
 }
 
 impl<R: Read> Read for LimitedLines<'_, R> {
@@ -39,6 +62,7 @@ impl<R: Read> Read for LimitedLines<'_, R> {
             return Err(io::Error::other(error.clone()));
         }
         let n = self.source.read(out)?;
+        let nul = memchr::memchr(0, &out[..n]);
         let mut n_good = 0;
         while n_good < n {
             let rest = &out[n_good..n];
@@ -47,22 +71,26 @@ impl<R: Read> Read for LimitedLines<'_, R> {
             self.n_bytes += part.len();
             self.n_blank = if is_blank(part) { self.n_blank + part.len() } else { 0 };
             if self.limit.is_exceeded_by(self.n_bytes.max(self.n_blank)) {
-                let error = self.limit.error(self.number, 1).in_file(self.file);
-                self.failed = Some(error.clone());
-                // What comes before it can still be parsed.
-                return if n_good > 0 { Ok(n_good) } else { Err(io::Error::other(error)) };
+                return self.fail(self.limit.error(self.number, 1), n_good);
+            }
+            if let Some(nul) = nul.filter(|nul| (n_good..n_good + part.len()).contains(nul)) {
+                let column = self.n_chars + n_chars(&out[n_good..nul]) + 1;
+                return self.fail(nul_byte(self.number, column), n_good);
             }
             n_good += part.len();
             if newline.is_some() {
                 self.number += 1;
                 self.n_bytes = 0;
+                self.n_chars = 0;
+            } else {
+                self.n_chars += n_chars(part);
             }
         }
         Ok(n)
     }
 }
 
-/// The lines of a text that are UTF-8 and not too large. The others are reported, and only their ends are left; of a run
+/// The lines of a text that are UTF-8, without NUL bytes and not too large. The others are reported, and only their ends are left; of a run
 /// of blank lines that is too large, the start.
 pub(super) struct GoodLines<'a, 'b, R> {
     source: BufReader<R>,
