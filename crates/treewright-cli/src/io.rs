@@ -21,7 +21,7 @@ use crate::values::{self, FileFormat};
 
 pub use interrupts::say_when_interrupted;
 pub use output::Output;
-pub use overwrite::{Inputs, refuse_unless_model};
+pub use overwrite::{Inputs, refuse_same_outputs, refuse_unless_model};
 use visible::Visible;
 pub use visible::visible;
 

@@ -36,7 +36,7 @@ use treewright::treebank::{self, Entry, Format, ParseInfo};
 use treewright::{Result, Sentence};
 
 use super::exact::ExactArgs;
-use crate::io::{Inputs, Output, Progress, ReadArgs, Skipping, is_dash, say, usage};
+use crate::io::{Inputs, Output, Progress, ReadArgs, Skipping, is_dash, refuse_same_outputs, say, usage};
 use crate::jobs::{self, Jobs};
 use crate::values::FileFormat;
 use crate::{models, values};
@@ -218,6 +218,7 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
         Inputs::default().with("the input", &args.files).with("the model", model_files.iter().copied());
     inputs.refuse_as_output(args.output.as_deref())?;
     inputs.refuse_as_output(args.json_stats.as_deref())?;
+    refuse_same_outputs("the output for trees", args.output.as_deref(), args.json_stats.as_deref())?;
     let pipeline = models::open(args.model.first().map(PathBuf::as_path))?;
     let analyser = with_voters(pipeline.analyser(args.kind)?, args)?;
     // Those who wait for the answer to a line should not have to wait for a tagger; a file with tags may need none.

@@ -41,6 +41,26 @@ impl<'a> Inputs<'a> {
     }
 }
 
+/// Refuses two outputs that are the same file, by whatever name or link; `first` is what the first one is: "the trees".
+///
+/// # Errors
+/// A usage error.
+pub fn refuse_same_outputs(first: &'static str, path: Option<&Path>, other: Option<&Path>) -> Result<()> {
+    let (Some(path), Some(other)) = (path, other) else { return Ok(()) };
+    Inputs::default().with(first, [&path]).refuse_as_output(Some(other))?;
+    // A file that is yet to be made is known by its folder and name.
+    let place = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        Some((folder.unwrap_or(Path::new(".")).canonicalize().ok()?, path.file_name()?.to_owned()))
+    };
+    let is_new = !is_dash(path) && !path.exists();
+    if is_new && place(path).is_some_and(|first| place(other) == Some(first)) {
+        let message = format!("this is {first}, which would be overwritten: name another output");
+        return Err(usage(message).in_file(&other.to_string_lossy()));
+    }
+    Ok(())
+}
+
 /// Devices and pipes lose nothing by being written to; `-` is stdout.
 fn is_plain_file(path: &Path) -> bool {
     !is_dash(path) && path.metadata().is_ok_and(|metadata| metadata.is_file())

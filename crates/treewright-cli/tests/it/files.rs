@@ -67,6 +67,29 @@ fn inputs_are_never_overwritten() {
 }
 
 #[test]
+fn figures_never_overwrite_trees() {
+    let folder = workplace("figures");
+    std::fs::write(folder.join("there.conllu"), "old").expect("room");
+    std::fs::hard_link(folder.join("there.conllu"), folder.join("link.conllu")).expect("a link");
+    for (trees, figures, code) in [
+        ("x.conllu", "x.conllu", 2),
+        ("x.conllu", "./x.conllu", 2),
+        ("there.conllu", "there.conllu", 2),
+        ("there.conllu", "link.conllu", 2),
+        ("y.conllu", "y.json", 0),
+        ("/dev/null", "/dev/null", 0),
+    ] {
+        let parse = ["parse", "--model", "m.model", "t.conllu", "--json-stats", figures, "-o", trees];
+        let output = run_in(&folder, &parse, "");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{trees} {figures}: {message}");
+        assert_eq!(message.contains("which would be overwritten"), code == 2, "{message}");
+    }
+    assert_eq!(std::fs::read_to_string(folder.join("there.conllu")).expect("kept"), "old");
+    assert!(!folder.join("x.conllu").exists());
+}
+
+#[test]
 fn a_file_on_stdin_is_an_input_too() {
     let folder = workplace("stdin");
     let file = std::fs::File::open(folder.join("t.conllu")).expect("it is there");
