@@ -122,6 +122,11 @@ pub fn is_dash(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
+/// Does an output go to a terminal, where a progress bar would be in its way?
+pub fn is_shown(output: Option<&Path>) -> bool {
+    output.is_none_or(is_dash) && io::stdout().is_terminal()
+}
+
 /// The name to print for an input.
 pub fn shown_name(path: &Path) -> Cow<'_, str> {
     if is_dash(path) { Cow::Borrowed("stdin") } else { path.to_string_lossy() }

@@ -10,7 +10,7 @@ use treewright::tree::{HeadRules, Transform, TransformHelp};
 use treewright::treebank::{self, Format, WriteOptions};
 use treewright::{Code, Result};
 
-use crate::io::{Inputs, Output, ReadArgs, Skipping, read_text, say, shown_name, usage};
+use crate::io::{Inputs, Output, Progress, ReadArgs, Skipping, is_shown, read_text, say, shown_name, usage};
 use crate::values;
 
 /// Convert a treebank between formats and apply transforms
@@ -91,7 +91,10 @@ pub fn run(args: &ConvertArgs) -> Result<ExitCode> {
         None => Vec::new(),
     };
     let mut skipping = Skipping::new(args.read.on_error);
-    let progress = args.read.progress(std::slice::from_ref(&args.input));
+    let progress = match is_shown(Some(&args.output)) {
+        true => Progress::hidden(),
+        false => args.read.progress(std::slice::from_ref(&args.input)),
+    };
     let opened = args.read.open(&args.input, &progress)?;
     let format =
         args.to.or_else(|| Format::from_path(&args.output.to_string_lossy())).unwrap_or(opened.format);

@@ -36,7 +36,9 @@ use treewright::treebank::{self, Entry, Format, ParseInfo};
 use treewright::{Result, Sentence};
 
 use super::exact::ExactArgs;
-use crate::io::{Inputs, Output, Progress, ReadArgs, Skipping, is_dash, refuse_same_outputs, say, usage};
+use crate::io::{
+    Inputs, Output, Progress, ReadArgs, Skipping, is_dash, is_shown, refuse_same_outputs, say, usage,
+};
 use crate::jobs::{self, Jobs};
 use crate::values::FileFormat;
 use crate::{models, values};
@@ -239,8 +241,8 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     let parsing = Instant::now();
     let layout = if table.is_some() { None } else { Layout::of(args)? };
     let is_typed = args.files.iter().any(|path| is_dash(path)) && std::io::stdin().is_terminal();
-    // Nothing may be drawn over what is being typed, nor stand before a drawing.
-    let progress = if is_typed || output::is_drawn(args, &analyser) {
+    // Nothing may be drawn over what is being typed, nor stand before what is shown.
+    let progress = if is_typed || is_shown(args.output.as_deref()) {
         Progress::hidden()
     } else {
         args.read.progress(&args.files)

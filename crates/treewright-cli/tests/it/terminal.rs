@@ -3,7 +3,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -26,6 +26,11 @@ fn shown(arguments: &[&str], no_color: &str) -> String {
     let (terminal, stdout) = terminal();
     let mut command = program();
     command.args(arguments).env("NO_COLOR", no_color).stdin(Stdio::null()).stdout(stdout);
+    shown_by(command, &terminal)
+}
+
+/// What this command shows on the terminal that it has been given.
+fn shown_by(mut command: Command, terminal: &OwnedFd) -> String {
     let mut child = command.spawn().expect("the program runs");
     // The command holds the terminal open; while it does, reading never comes to an end.
     drop(command);
@@ -80,6 +85,25 @@ fn errors_of_eval_are_drawn_the_same_on_a_terminal() {
     let text = shown(&["eval", &gold, parsed, "--errors", "1"], "");
     assert!(text.contains("predicted") && text.contains('─'), "{text}");
     assert!(!text.contains('␛') && text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+}
+
+/// There was the bar on the line of the first tree.
+#[test]
+fn no_progress_bar_stands_before_trees() {
+    let (english, penn) = (sample("ud_english_ewt.conllu"), sample("gum.mrg"));
+    for arguments in [
+        &["convert", &penn, "-"][..],
+        &["parse", "--model", dependencies(), &english, "--to", "conllu"],
+        &["parse", "--model", dependencies(), &english, "-o", "-"],
+    ] {
+        let (terminal, stdout) = terminal();
+        let mut command = program();
+        let stderr = stdout.try_clone().expect("a handle");
+        command.args(arguments).env("TERM", "xterm").stdin(Stdio::null()).stdout(stdout).stderr(stderr);
+        let text = shown_by(command, &terminal);
+        assert!(text.starts_with(['(', '#', '1']) && !text.contains('\u{1b}'), "{arguments:?}: {text:?}");
+        assert!(!text.contains('\r') && !text.contains("B/s"), "{arguments:?}");
+    }
 }
 
 #[test]
