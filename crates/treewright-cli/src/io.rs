@@ -1,5 +1,6 @@
 //! What all commands share: opening inputs, choosing formats, outputs, progress, and what to do about bad sentences.
 
+pub mod endings;
 mod interrupts;
 mod output;
 mod overwrite;

@@ -10,6 +10,7 @@ use treewright::tree::{HeadRules, Transform, TransformHelp};
 use treewright::treebank::{self, Format, WriteOptions};
 use treewright::{Code, Result};
 
+use crate::io::endings::Promise;
 use crate::io::{Inputs, Output, Progress, ReadArgs, Skipping, is_shown, read_text, say, shown_name, usage};
 use crate::values;
 
@@ -98,6 +99,10 @@ pub fn run(args: &ConvertArgs) -> Result<ExitCode> {
     let opened = args.read.open(&args.input, &progress)?;
     let format =
         args.to.or_else(|| Format::from_path(&args.output.to_string_lossy())).unwrap_or(opened.format);
+    let promise = if args.to.is_none() { Promise::of(&args.output) } else { None };
+    if let Some(message) = promise.and_then(|promise| promise.refuses(format, &args.output)) {
+        return Err(usage(message));
+    }
     let mut output = Output::create(Some(&args.output))?;
     let options = WriteOptions {
         tagged: args.read.tagged,

@@ -36,6 +36,7 @@ use treewright::treebank::{self, Entry, Format, ParseInfo};
 use treewright::{Result, Sentence};
 
 use super::exact::ExactArgs;
+use crate::io::endings::ending;
 use crate::io::{
     Inputs, Output, Progress, ReadArgs, Skipping, is_dash, is_shown, refuse_same_outputs, say, usage,
 };
@@ -399,20 +400,20 @@ impl ParseArgs {
         self.to.and_then(FileFormat::treebank)
     }
 
+    /// Is the input Parquet?
+    fn is_parquet(&self) -> bool {
+        match self.read.from {
+            Some(format) => format == FileFormat::Parquet,
+            None => self.files.iter().any(|path| ending(path) == "parquet"),
+        }
+    }
+
     /// The table that is read, if the input is Parquet.
     fn table(&self) -> Result<Option<Table>> {
-        let is_parquet = |path: &PathBuf| path.extension().is_some_and(|e| e.eq_ignore_ascii_case("parquet"));
-        let is_wanted = match self.read.from {
-            Some(FileFormat::Parquet) => true,
-            Some(FileFormat::Treebank(format)) if self.text_column.is_some() => {
-                return Err(usage(format!(
-                    "--text-column is for tables, not for {format}: leave --from out"
-                )));
-            }
-            Some(_) => false,
-            None => self.text_column.is_some() && self.files.iter().any(is_parquet),
-        };
-        if !is_wanted {
+        if let (Some(FileFormat::Treebank(format)), Some(_)) = (self.read.from, &self.text_column) {
+            return Err(usage(format!("--text-column is for tables, not for {format}: leave --from out")));
+        }
+        if !self.is_parquet() {
             return match self.to {
                 Some(FileFormat::Parquet) => Err(usage(
                     "--to parquet is for input in Parquet, which gets more columns: add --from parquet",

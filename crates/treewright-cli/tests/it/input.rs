@@ -226,7 +226,7 @@ fn documents_are_written_as_they_were() {
     assert!(trees(&["--to", "conllu"]).is_string());
     // What the output is called makes no difference.
     let folder = folder("documents");
-    for name in ["a.jsonl", "b.conllu", "c"] {
+    for name in ["a.jsonl", "b.json", "c", "d.parsed", "e.txt"] {
         let out = folder.join(name);
         let parse = [&parse[..], &["-o", out.to_str().expect("a plain path")]].concat();
         stdout(&parse, "{\"text\": \"He ran.\"}\n");

@@ -135,6 +135,12 @@ fn what_is_no_table_of_texts() {
     check(2, &["--to", "parquet"], "--from parquet");
     check(2, &["--text-column", "text", "--from", "conllu", &rows], "leave --from out");
     check(2, &["--text-column", "text", "--to", "ptb", &rows], "--to conllu");
+    for name in ["out.csv", "out.json.gz", "out.conllu"] {
+        let out = folder.join(name).display().to_string();
+        let parse = ["parse", "--model", model, "--text-column", "text", &rows, "-o", &out];
+        let message = refusal(2, &parse, "");
+        assert!(message.contains(name) && message.contains("a table in Parquet"), "{message}");
+    }
     assert_eq!(names(&folder), ["damaged.parquet"], "nothing is left behind");
     // Other commands know nothing of it.
     refusal(2, &["stats", "--from", "parquet", &rows], "");

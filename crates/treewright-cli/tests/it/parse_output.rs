@@ -19,6 +19,11 @@ fn an_output_that_cannot_hold_the_trees_is_refused() {
         (constituents(), "wrong.conllu", ["holds dependencies", "--to ptb"]),
         (dependencies(), "picture.svg", ["treewright draw", "picture.svg"]),
         (dependencies(), "picture.PDF", ["treewright draw", "picture.PDF"]),
+        (dependencies(), "picture.html.gz", ["treewright draw", "picture.html"]),
+        (dependencies(), "wrong.csv", ["a table in CSV", "--to conllu"]),
+        (constituents(), "wrong.tsv.gz", ["a table in TSV", "--to ptb"]),
+        (dependencies(), "wrong.parquet", ["a table in Parquet", "--to conllu"]),
+        (constituents(), "wrong.XML", ["is XML", "--to"]),
     ] {
         let file = path(name);
         // An earlier run that failed may have left it.
@@ -31,6 +36,68 @@ fn an_output_that_cannot_hold_the_trees_is_refused() {
     let file = path("words.txt");
     stdout(&["parse", "--model", dependencies(), "-o", &file, "--to", "text"], "He ran.\n");
     assert_eq!(std::fs::read_to_string(&file).expect("written"), "He ran.\n");
+    // What a format is asked for by name is written anywhere, and other endings promise nothing.
+    for (model, name, flags) in [
+        (dependencies(), "asked.csv", &["--to", "conllu"][..]),
+        (constituents(), "asked.xml", &["--to", "tigerxml"]),
+        (constituents(), "plain.parsed.gz", &[]),
+        (dependencies(), "plain.out", &[]),
+        (dependencies(), "plain.conll", &[]),
+        (dependencies(), "plain.tsv", &[]),
+        (dependencies(), "plain", &[]),
+    ] {
+        stdout(&[&["parse", "--model", model, "-o", &path(name)], flags].concat(), "He ran.\n");
+    }
+}
+
+#[test]
+fn documents_are_not_written_to_names_of_other_things() {
+    for (flags, input, wrong, right) in [
+        (
+            &["--text-column", "text", "--csv"][..],
+            "text\nHe ran.\n",
+            &["d.parquet", "d.conllu", "d.json", "d.tsv", "d.xml", "d.svg"][..],
+            &["d.csv", "d.csv.gz", "d.txt", "d.out", "d"][..],
+        ),
+        (&["--text-column", "text"], "text\nHe ran.\n", &["e.csv", "e.mrg"], &["e.tsv", "e.tab", "e"]),
+        (
+            &["--jsonl-field", "text", "--to", "conllu"],
+            "{\"text\": \"He ran.\"}\n",
+            &["f.csv", "f.conllu", "f.parquet", "f.pdf"],
+            &["f.json", "f.jsonl.gz", "f.ndjson", "f.out"],
+        ),
+    ] {
+        for name in wrong {
+            let file = path(name);
+            let parse = ["parse", "--model", dependencies(), "-o", &file];
+            let message = refusal(2, &[&parse[..], flags].concat(), input);
+            assert!(message.contains("by its name") && message.contains(name), "{name}: {message}");
+            assert!(!std::path::Path::new(&file).exists(), "{name}");
+        }
+        for name in right {
+            stdout(&[&["parse", "--model", dependencies(), "-o", &path(name)], flags].concat(), input);
+        }
+    }
+}
+
+#[test]
+fn conversions_are_not_written_to_names_of_other_things() {
+    for (name, part) in [
+        ("c.pdf", "treewright draw"),
+        ("c.svg.gz", "treewright draw"),
+        ("c.xml", "--to"),
+        ("c.csv", "--to ptb"),
+        ("c.parquet", "--to ptb"),
+    ] {
+        let message = refusal(2, &["convert", &sample("gum.mrg"), &path(name)], "");
+        assert!(message.contains(part) && message.contains(name), "{name}: {message}");
+    }
+    stdout(&["convert", &sample("gum.mrg"), &path("tiger.xml"), "--to", "tigerxml"], "");
+    // XML stays XML.
+    stdout(&["convert", &path("tiger.xml"), &path("tiger2.xml")], "");
+    for name in ["c.out", "c.conll", "c"] {
+        stdout(&["convert", &sample("gum.mrg"), &path(name)], "");
+    }
 }
 
 /// The model in the program has parsers of both kinds.

@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{BufReader, Read};
-use std::path::PathBuf;
 
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -16,6 +15,7 @@ use treewright::{Code, Error, Result, Sentence};
 use super::ParseArgs;
 use super::csv_records::CsvRecords;
 use super::input::{SharedPending, valid_text};
+use crate::io::endings::ending;
 use crate::io::usage;
 
 /// A document of a corpus, without the trees of its text.
@@ -84,14 +84,14 @@ impl Layout {
         };
         let has_names = args.header || matches!(column, Column::Name(_));
         let names = if has_names { Names::Expected } else { Names::None };
-        let is_csv = |path: &PathBuf| {
-            let name = path.to_string_lossy().to_ascii_lowercase();
-            name.strip_suffix(".gz").unwrap_or(&name).ends_with(".csv")
-        };
-        let by_name = args.files.iter().any(is_csv);
-        let dialect = if args.csv || by_name { Dialect::Csv } else { Dialect::Tsv };
+        let dialect = if is_csv(args) { Dialect::Csv } else { Dialect::Tsv };
         Ok(Some(Layout::Table { column, dialect, names }))
     }
+}
+
+/// Is a table CSV?
+pub(super) fn is_csv(args: &ParseArgs) -> bool {
+    args.csv || args.files.iter().any(|path| ending(path) == "csv")
 }
 
 /// The fields of a JSON object, with the text of their values.

@@ -1,7 +1,6 @@
 //! What `treewright parse` writes: treebanks, documents with their trees, drawings.
 
 use std::io::{IsTerminal, Write};
-use std::path::Path;
 use std::sync::Arc;
 
 use treewright::model::Parser;
@@ -13,7 +12,9 @@ use treewright::{Error, Result, draw};
 use super::ParseArgs;
 use super::documents::{self, Document};
 use super::parquet::{Cell, Table, TableWriter};
+use crate::io::endings::Promise;
 use crate::io::{Output, usage};
+use crate::values::FileFormat;
 
 /// The trees of a batch.
 pub(super) enum Trees {
@@ -68,18 +69,9 @@ fn default_format(parser: Option<&Parser>) -> Format {
 
 /// Refuses an output in which the trees would be lost or could not be written, before anything is parsed.
 pub(super) fn check(args: &ParseArgs, pipeline: &Pipeline, analyser: &Analyser) -> Result<()> {
+    check_name(args, analyser)?;
     let path = args.output.as_deref().map_or("-".into(), |path| path.to_string_lossy());
     let Some(kind) = analyser.parser.as_ref().map(Parser::kind) else { return Ok(()) };
-    let ending = Path::new(&*path).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    let is_picture =
-        ["svg", "png", "pdf", "html", "tex"].iter().any(|picture| ending.eq_ignore_ascii_case(picture));
-    if args.tree_format().is_none() && is_picture {
-        let message = format!(
-            "parse writes trees as text, and {path:?} would be a picture: parse to a treebank, then draw that with \
-             `treewright draw TREEBANK -o {path}`"
-        );
-        return Err(usage(message));
-    }
     let Some(format) = given_format(args) else { return Ok(()) };
     let (suggested, other) = match kind {
         TreeKind::Dependencies => ("conllu", TreeKind::Constituents),
@@ -107,6 +99,38 @@ pub(super) fn check(args: &ParseArgs, pipeline: &Pipeline, analyser: &Analyser) 
             "{format} holds {other}, and this model's trees are {kind}: use --to {suggested}"
         ))),
     }
+}
+
+/// Refuses an output whose name says that it is something else than what will be written.
+fn check_name(args: &ParseArgs, analyser: &Analyser) -> Result<()> {
+    let Some(path) = args.output.as_deref() else { return Ok(()) };
+    let Some(promise) = Promise::of(path) else { return Ok(()) };
+    let (written, is_right) = if args.jsonl_field.is_some() {
+        let is_right = matches!(promise, Promise::Treebank(Format::Json | Format::Text));
+        ("JSON, a document a line".to_owned(), is_right)
+    } else if args.is_parquet() {
+        // --to names the trees' format, or the table's.
+        (Promise::Parquet.name(), promise == Promise::Parquet || args.to == Some(FileFormat::Parquet))
+    } else if args.text_column.is_some() {
+        if args.read.from.is_some() {
+            // The flags do not go together, which is said later.
+            return Ok(());
+        }
+        let table = if documents::is_csv(args) { Promise::Csv } else { Promise::Tsv };
+        (table.name(), promise == table || promise == Promise::Treebank(Format::Text))
+    } else {
+        let format = default_format(analyser.parser.as_ref());
+        let refused = if args.to.is_none() { promise.refuses(format, path) } else { None };
+        return refused.map_or(Ok(()), |message| Err(usage(message)));
+    };
+    if is_right {
+        return Ok(());
+    }
+    let (path, promised) = (path.to_string_lossy(), promise.name());
+    Err(usage(format!(
+        "by its name, {path:?} is {promised}, and the documents are written as they were read, as {written}: name \
+         another file"
+    )))
 }
 
 /// The format that the user names, or that the name of the output shows.
