@@ -422,7 +422,7 @@ impl ParseArgs {
             };
         }
         let Some(text_column) = &self.text_column else {
-            return Err(usage("--from parquet needs --text-column NAME, the column with the texts"));
+            return Err(usage("Parquet needs --text-column NAME, the column with the texts"));
         };
         if self.header || self.csv {
             return Err(usage("--header and --csv are for tables of text, and this is Parquet"));

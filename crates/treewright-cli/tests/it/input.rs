@@ -406,6 +406,31 @@ fn nul_bytes_are_errors_that_name_the_encoding() {
 }
 
 #[test]
+fn tables_and_documents_are_not_taken_for_text() {
+    let parse = ["parse", "--model", dependencies()];
+    let folder = folder("not-text");
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).expect("room");
+        path.to_str().expect("a plain path").to_owned()
+    };
+    for name in ["a.csv", "b.CSV", "c.tsv"] {
+        let file = write(name, "text,id\nHe ran.,1\n");
+        let message = refusal(2, &[&parse[..], &[&file]].concat(), "");
+        assert!(message.contains("--text-column") && message.contains(name), "{message}");
+        stdout(&[&parse[..], &[&file, "--from", "text"]].concat(), "");
+    }
+    let treebank = write("d.tsv", "1\tYes\t_\tINTJ\t_\t_\t0\troot\t_\t_\n\n");
+    assert!(stdout(&[&parse[..], &[&treebank]].concat(), "").starts_with("1\tYes"));
+    let document = "{\"text\": \"He ran.\"}\n";
+    let file = write("e.jsonl", document);
+    for (flags, input) in [(&[][..], document), (&[&file[..]], "")] {
+        let message = refusal(1, &[&parse[..], flags].concat(), input);
+        assert!(message.contains("--jsonl-field text"), "{message}");
+    }
+}
+
+#[test]
 fn tags_are_for_tokens() {
     let message = refusal(2, &["parse", "--model", dependencies(), "--tagged"], "The/DT dog/NN\n");
     assert!(message.contains("--from tokens"), "{message}");

@@ -132,6 +132,7 @@ fn what_is_no_table_of_texts() {
     check(1, &["--text-column", "text", "nobody.parquet"], "TW001");
     check(2, &["--text-column", "text", "--from", "parquet"], "not read from stdin");
     check(2, &["--from", "parquet", &rows], "--text-column");
+    check(2, &[&rows], "--text-column");
     check(2, &["--to", "parquet"], "--from parquet");
     check(2, &["--text-column", "text", "--from", "conllu", &rows], "leave --from out");
     check(2, &["--text-column", "text", "--to", "ptb", &rows], "--to conllu");

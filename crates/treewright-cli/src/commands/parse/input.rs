@@ -17,7 +17,7 @@ use super::parquet::Table;
 use super::source::{Interrupt, Live, is_regular_file};
 use super::text_lines::{GoodLines, LimitedLines};
 use super::{LinesArg, ParseArgs};
-use crate::io::{OnError, Progress, is_dash, open_raw, say, usage};
+use crate::io::{OnError, Progress, endings, is_dash, open_raw, say, usage};
 
 /// Sentences that go to a thread together: enough to make the hand-over cheap, few enough to bound memory.
 const BATCH: usize = 64;
@@ -44,6 +44,7 @@ pub(super) enum Batch {
 /// What there is to know for reading a file.
 pub(super) struct FileInfo {
     pub options: ReadOptions,
+    format: Format,
     /// Was the format seen in the content, so that it might be raw text all the same?
     by_content: bool,
 }
@@ -51,6 +52,11 @@ pub(super) struct FileInfo {
 impl FileInfo {
     /// The error, with the way out if the file may be something else than it was taken for.
     pub(super) fn explained(&self, mut error: Error) -> Error {
+        if self.format == Format::Json && error.code == Code::BadJson {
+            error
+                .message
+                .push_str("; if these are documents, name the field with the text: --jsonl-field text");
+        }
         if self.by_content && error.code != Code::Io {
             error.message.push_str("; if this is raw text, say --from text");
         }
@@ -214,7 +220,16 @@ impl Input<'_> {
             );
             return Err(usage(message));
         }
-        let file = FileInfo { options, by_content };
+        let is_table = matches!(&endings::ending(path)[..], "csv" | "tsv");
+        if format == Format::Text && is_table && self.layout.is_none() && args.read.from.is_none() {
+            let message = format!(
+                "by its name, {} is a table: name the column with the text (--text-column text, or its number), or \
+                 say --from text",
+                options.file
+            );
+            return Err(usage(message));
+        }
+        let file = FileInfo { options, format, by_content };
         if format.has_blank_lines() {
             let size = if self.prefers_batches { LARGE_PORTION } else { PORTION };
             return send_portions(source, format, file, (is_live, size), pending);
