@@ -102,16 +102,17 @@ pub struct ParseArgs {
     text_column: Option<String>,
 
     /// The first line of the table has the names of the columns [default: only if --text-column is a name]
-    #[arg(long, requires = "text_column")]
+    #[arg(long, requires = "text_column", conflicts_with = "jsonl_field")]
     header: bool,
 
     /// The table is CSV: columns separated by commas, quoted where needed [default: only if a file's name ends in .csv]
-    #[arg(long, requires = "text_column")]
+    #[arg(long, requires = "text_column", conflicts_with = "jsonl_field")]
     csv: bool,
 
-    /// The name of the new column with trees in Parquet; the one with errors has this name and `_error`
-    #[arg(long, value_name = "NAME", default_value = "parse", requires = "text_column")]
-    parse_column: String,
+    /// The name of the new column with trees [default: parse in Parquet, tree in TSV and CSV]; in Parquet the one with errors
+    /// has this name and `_error`
+    #[arg(long, value_name = "NAME", requires = "text_column", conflicts_with = "jsonl_field")]
+    parse_column: Option<String>,
 
     /// Read the text from this field of JSON documents, one per line. Each document is written as it was, with its trees
     /// in one more field: as objects, or as strings if --to names a format other than json
@@ -119,7 +120,13 @@ pub struct ParseArgs {
     jsonl_field: Option<String>,
 
     /// The name of the new field with the trees of a JSON document
-    #[arg(long, value_name = "FIELD", default_value = "trees", requires = "jsonl_field")]
+    #[arg(
+        long,
+        value_name = "FIELD",
+        default_value = "trees",
+        requires = "jsonl_field",
+        conflicts_with = "text_column"
+    )]
     trees_field: String,
 
     /// What the ends of lines mean in raw text [default: free; end-sentences for text typed at a terminal]
@@ -430,7 +437,8 @@ impl ParseArgs {
         if self.output.as_deref().is_none_or(is_dash) && std::io::stdout().is_terminal() {
             return Err(usage("Parquet is not for terminals: name a file with -o"));
         }
-        Table::open(&self.files, text_column, &self.parse_column).map(Some)
+        let parse_column = self.parse_column.as_deref().unwrap_or("parse");
+        Table::open(&self.files, text_column, parse_column).map(Some)
     }
 }
 

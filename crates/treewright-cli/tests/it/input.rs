@@ -278,6 +278,47 @@ fn tables_have_names_and_quotes() {
 }
 
 #[test]
+fn rows_have_as_many_columns_as_the_first() {
+    let named = ["--text-column", "text"];
+    let numbered = ["--text-column", "2"];
+    let cases: [(&[&str], &str, &[&str]); 5] = [
+        (
+            &named,
+            "id\ttext\tx\n1\tHe ran.\ty\n2\tBad\n3\tBad\ty\tz\n\n4\tYes\t\n",
+            &["stdin:3:1: there are 2 columns; expected 3", "stdin:4:1: there are 4", "stdin:5:1:"],
+        ),
+        (
+            &[&named[..], &["--csv"]].concat(),
+            "id,text,x\r\n1,He ran.,y\r\n2,Bad\r\n\r\n3,Bad,y,\r\n4,Yes,\r\n",
+            &["stdin:3:1: there are 2 columns; expected 3", "stdin:5:1: there are 4"],
+        ),
+        (&numbered, "a\tHe ran.\nb\tBad\tx\nc\nd\tYes\n", &["stdin:2:1: there are 3", "stdin:3:1:"]),
+        // A row without a text is no measure for others.
+        (&numbered, "a\nb\tHe ran.\nd\tYes\n", &["stdin:1:1: expected text in column 2; there are 1"]),
+        (&[&numbered[..], &["--csv"]].concat(), "a,He ran.\nb,Bad,\nd,Yes\n", &["stdin:2:1:"]),
+    ];
+    for (flags, input, places) in cases {
+        let parse = [&["parse", "--model", dependencies()], flags].concat();
+        let message = refusal(1, &parse, input);
+        assert!(message.contains(places[0]) && message.contains("TW101"), "{flags:?}: {message}");
+        let output = run(&[&parse[..], &["--on-error", "skip"]].concat(), input);
+        let (written, errors) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert!(places.iter().all(|place| errors.contains(place)), "{flags:?}: {errors}");
+        assert_eq!(errors.matches("TW101").count(), places.len(), "{errors}");
+        assert!(written.contains("ran") && written.contains("Yes") && !written.contains("Bad"), "{written}");
+    }
+    // All files together are one table.
+    let folder = folder("ragged");
+    std::fs::write(folder.join("a.tsv"), "a\tYes\n").expect("room");
+    std::fs::write(folder.join("b.tsv"), "a\tb\tYes\n").expect("room");
+    let mut command = program();
+    command.current_dir(&folder).args(["parse", "--model", dependencies(), "--text-column", "2"]);
+    let output = finish(command.args(["a.tsv", "b.tsv"]), "");
+    assert!(text(&output.stderr).contains("b.tsv:1:1: there are 3 columns; expected 2"));
+}
+
+#[test]
 fn quotation_marks_in_the_wrong_place_are_errors() {
     for (input, place) in [
         ("id,text\n1,He ran.\n2,\"a\"b\n3,Yes\n", "stdin:3:3:"),
@@ -294,6 +335,52 @@ fn quotation_marks_in_the_wrong_place_are_errors() {
         assert!(written.contains("ran") && !written.contains("Bad"), "{written}");
         let is_closed = message.contains("followed by text");
         assert_eq!(written.contains("Yes"), is_closed || input.contains("3,Yes"), "{written}");
+    }
+}
+
+#[test]
+fn columns_are_never_doubled() {
+    let parse = ["parse", "--model", dependencies(), "--text-column", "text"];
+    for (flags, input, part) in [
+        (
+            &[][..],
+            "text\ttree\nHe ran.\toak\n",
+            "\"tree\" already; choose another name for the trees with --parse-column",
+        ),
+        (&["--csv"], "tree,text\noak,He ran.\n", "--parse-column"),
+        (&[], "text\tsentence\nHe ran.\t1\n", "\"sentence\" already; rename it"),
+        (&["--parse-column", "id"], "text\tid\nHe ran.\t1\n", "\"id\" already"),
+    ] {
+        let message = refusal(1, &[&parse[..], flags].concat(), input);
+        assert!(message.contains("stdin:1:1:") && message.contains(part), "{message}");
+        assert!(message.contains("TW101"), "{message}");
+        // The rows after such names are not skipped one by one.
+        let skipping = [&parse[..], &["--on-error", "skip"], flags].concat();
+        assert_eq!(refusal(1, &skipping, input), message);
+    }
+    let named = |flags: &[&str], input: &str| stdout(&[&parse[..], flags].concat(), input);
+    let written = named(&["--parse-column", "parses"], "text\ttree\nHe ran.\toak\n");
+    assert!(written.starts_with("tree\tsentence\tparses\noak\t1\t{"), "{written}");
+    // The text itself is not written.
+    let tree = ["parse", "--model", dependencies(), "--text-column", "tree"];
+    assert!(stdout(&tree, "id\ttree\n1\tHe ran.\n").starts_with("id\tsentence\ttree\n"));
+}
+
+#[test]
+fn flags_of_documents_are_for_their_kind() {
+    let parse = ["parse", "--model", dependencies()];
+    for (flags, part) in [
+        (&["--text-column", "text", "--trees-field", "x"][..], "--trees-field"),
+        (&["--jsonl-field", "text", "--parse-column", "x"], "--parse-column"),
+        (&["--jsonl-field", "text", "--csv"], "--csv"),
+        (&["--text-column", "1", "--parse-column", "x"], "--header"),
+        (&["--text-column", "text", "--parse-column", "sentence"], "another name"),
+        (&["--text-column", "text", "--to", "tokens"], "--to json"),
+        (&["--text-column", "text", "--to", "text"], "--to json"),
+        (&["--text-column", "text", "--to", "conllu"], "several lines"),
+    ] {
+        let message = refusal(2, &[&parse[..], flags].concat(), "text\nHe ran.\n");
+        assert!(message.contains(part), "{flags:?}: {message}");
     }
 }
 

@@ -133,6 +133,7 @@ fn what_is_no_table_of_texts() {
     check(2, &["--text-column", "text", "--from", "parquet"], "not read from stdin");
     check(2, &["--from", "parquet", &rows], "--text-column");
     check(2, &[&rows], "--text-column");
+    check(2, &["--text-column", "text", "--to", "tokens", &rows], "--to json");
     check(2, &["--to", "parquet"], "--from parquet");
     check(2, &["--text-column", "text", "--from", "conllu", &rows], "leave --from out");
     check(2, &["--text-column", "text", "--to", "ptb", &rows], "--to conllu");

@@ -30,9 +30,12 @@ pub(super) enum Document {
     MissingText,
     /// One whose text cannot be read, and why.
     BadText(#[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "there are no tables"))] String),
-    /// The names of those columns, and of the ones that are added.
+    /// The names of those columns and of the ones that are added.
     Header(Vec<String>, Dialect),
 }
+
+/// The column of a table for the number of each sentence in its document.
+const SENTENCE_COLUMN: &str = "sentence";
 
 /// How a table is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,8 +48,19 @@ pub(super) enum Dialect {
 
 /// How documents are laid out.
 pub(super) enum Layout {
-    Json { text_field: String, trees_field: String },
-    Table { column: Column, dialect: Dialect, names: Names },
+    Json {
+        text_field: String,
+        trees_field: String,
+    },
+    Table {
+        column: Column,
+        dialect: Dialect,
+        names: Names,
+        /// What the column of the trees is called.
+        tree_column: String,
+        /// How many columns there are; known after the first row.
+        width: Option<usize>,
+    },
 }
 
 /// The column with the text.
@@ -84,8 +98,22 @@ impl Layout {
         };
         let has_names = args.header || matches!(column, Column::Name(_));
         let names = if has_names { Names::Expected } else { Names::None };
+        let tree_column = match &args.parse_column {
+            Some(_) if !has_names => {
+                return Err(usage(
+                    "--parse-column names a column, and this table has no names: add --header if its first line has them",
+                ));
+            }
+            Some(name) if name == SENTENCE_COLUMN => {
+                return Err(usage(format!(
+                    "--parse-column {name}: this is the column for the numbers of sentences; choose another name"
+                )));
+            }
+            Some(name) => name.clone(),
+            None => "tree".to_owned(),
+        };
         let dialect = if is_csv(args) { Dialect::Csv } else { Dialect::Tsv };
-        Ok(Some(Layout::Table { column, dialect, names }))
+        Ok(Some(Layout::Table { column, dialect, names, tree_column, width: None }))
     }
 }
 
@@ -141,10 +169,16 @@ impl DocumentReader<'_> {
                     line.and_then(|line| self.json_document(line, number, text_field, trees_field));
                 self.send(document, number, pending)
             }),
-            Layout::Table { column, dialect, names } => {
-                let mut table = Table { column, dialect: *dialect, names, text_column: None };
+            Layout::Table { column, dialect, names, tree_column, width } => {
+                let mut table =
+                    Table { column, dialect: *dialect, names, tree_column, width, text_column: None };
                 let mut row = |row: Result<Vec<String>>, number: usize| {
-                    self.send(row.and_then(|row| table.document(row, number, self.file)), number, pending)
+                    let has_names = table.expects_names();
+                    match row.and_then(|row| table.document(row, number, self.file)) {
+                        // Without the names nobody knows what the rows after them mean.
+                        Err(error) if has_names => Err(error),
+                        document => self.send(document, number, pending),
+                    }
                 };
                 match dialect {
                     Dialect::Tsv => self.for_each_line(source, |line, number| {
@@ -298,53 +332,90 @@ struct Table<'a> {
     column: &'a Column,
     dialect: Dialect,
     names: &'a mut Names,
+    tree_column: &'a str,
+    /// That of all rows, in all files.
+    width: &'a mut Option<usize>,
     /// Known after the line with the names.
     text_column: Option<usize>,
 }
 
 impl Table<'_> {
+    /// Has the next line the names of the columns?
+    fn expects_names(&self) -> bool {
+        self.text_column.is_none() && !matches!(self.names, Names::None)
+    }
+
     /// The text of a row, and the rest of it.
     fn document(
         &mut self,
-        mut row: Vec<String>,
+        row: Vec<String>,
         number: usize,
         file: &str,
     ) -> Result<Option<(String, Document)>> {
-        let error = |message: String| Error::at(Code::ColumnCount, number, 1, message).in_file(file);
-        if let Some(column) = self.text_column {
-            return self.split(&mut row, column).map(Some).map_err(error);
-        }
+        let document = if self.expects_names() { self.header(row) } else { self.row(row).map(Some) };
+        document.map_err(|message| Error::at(Code::ColumnCount, number, 1, message).in_file(file))
+    }
+
+    /// The names of the columns, if they are to be written.
+    fn header(&mut self, mut row: Vec<String>) -> Result<Option<(String, Document)>, String> {
         let column = match self.column {
             Column::Number(column) => *column,
-            Column::Name(name) => row.iter().position(|other| other == name).ok_or_else(|| {
-                error(format!("there is no column {name:?}; the columns are {}", row.join(", ")))
-            })?,
+            Column::Name(name) => row
+                .iter()
+                .position(|other| other == name)
+                .ok_or_else(|| format!("there is no column {name:?}; the columns are {}", row.join(", ")))?,
         };
-        self.text_column = Some(column);
-        if let Names::None = self.names {
-            return self.split(&mut row, column).map(Some).map_err(error);
+        if column >= row.len() {
+            return Err(lacks_column(column, row.len()));
         }
-        if column < row.len() {
-            row.remove(column);
-        }
+        let width = row.len();
+        row.remove(column);
         if let Names::Written(names) = &*self.names {
-            if *names == row {
-                return Ok(None);
+            if *names != row {
+                let (found, expected) = (row.join(", "), names.join(", "));
+                return Err(format!("the columns are {found}; expected {expected}, as in the first file"));
             }
-            let (found, expected) = (row.join(", "), names.join(", "));
-            return Err(error(format!("the columns are {found}; expected {expected}, as in the first file")));
+            self.text_column = Some(column);
+            return Ok(None);
         }
+        let ways_out = [
+            (SENTENCE_COLUMN, "rename it, for the numbers of the sentences get a column of this name"),
+            (self.tree_column, "choose another name for the trees with --parse-column"),
+        ];
+        for (name, way_out) in ways_out {
+            if row.iter().any(|other| other == name) {
+                return Err(format!("there is a column {name:?} already; {way_out}"));
+            }
+        }
+        *self.width = Some(width);
+        self.text_column = Some(column);
         *self.names = Names::Written(row.clone());
+        row.extend([SENTENCE_COLUMN, self.tree_column].map(str::to_owned));
         Ok(Some((String::new(), Document::Header(row, self.dialect))))
     }
 
-    fn split(&self, row: &mut Vec<String>, column: usize) -> Result<(String, Document), String> {
+    fn row(&mut self, mut row: Vec<String>) -> Result<(String, Document), String> {
+        let column = match (self.text_column, self.column) {
+            (Some(column), _) => column,
+            (None, Column::Number(column)) => *column,
+            (None, Column::Name(_)) => unreachable!("the names come first"),
+        };
         if column >= row.len() {
-            return Err(format!("expected text in column {}; there are {}", column + 1, row.len()));
+            return Err(lacks_column(column, row.len()));
+        }
+        let width = *self.width.get_or_insert(row.len());
+        if row.len() != width {
+            let like =
+                if matches!(self.names, Names::None) { "the first row" } else { "the line with the names" };
+            return Err(format!("there are {} columns; expected {width}, as in {like}", row.len()));
         }
         let text = row.remove(column);
-        Ok((text, Document::Row(std::mem::take(row), self.dialect)))
+        Ok((text, Document::Row(row, self.dialect)))
     }
+}
+
+fn lacks_column(column: usize, width: usize) -> String {
+    format!("expected text in column {}; there are {width}", column + 1)
 }
 
 /// Writes documents with their trees; `parses` are those of all their sentences, of which each document has some.
@@ -393,18 +464,18 @@ fn write_document(
         Document::Cell | Document::MissingText | Document::BadText(_) => {
             unreachable!("rows of Parquet files are written to Parquet")
         }
-        Document::Header(names, dialect) => write_row(names, ["sentence", "tree"], *dialect, out)?,
+        Document::Header(names, dialect) => write_row(names, &[], *dialect, out)?,
         Document::Row(columns, dialect) => {
             // A document without a sentence keeps its place, too.
             if sentences.is_empty() {
-                write_row(columns, ["0", ""], *dialect, out)?;
+                write_row(columns, &["0", ""], *dialect, out)?;
             }
             for (number, entries) in sentences.iter().enumerate() {
                 for entry in entries {
                     let text = treebank::to_string([entry], format)?;
                     // In brackets, what is said about a tree stands on lines before it.
                     let tree = text.trim_end().rsplit('\n').next().unwrap_or_default();
-                    write_row(columns, [&(number + 1).to_string(), tree], *dialect, out)?;
+                    write_row(columns, &[&(number + 1).to_string(), tree], *dialect, out)?;
                 }
             }
         }
@@ -416,8 +487,8 @@ fn write_json(text: &str, out: &mut Vec<u8>) {
     serde_json::to_writer(out, text).expect("a string can be written to memory");
 }
 
-fn write_row(columns: &[String], more: [&str; 2], dialect: Dialect, out: &mut Vec<u8>) -> Result<()> {
-    let columns = columns.iter().map(|column| &column[..]).chain(more);
+fn write_row(columns: &[String], more: &[&str], dialect: Dialect, out: &mut Vec<u8>) -> Result<()> {
+    let columns = columns.iter().map(|column| &column[..]).chain(more.iter().copied());
     match dialect {
         Dialect::Tsv => {
             for (i, column) in columns.enumerate() {

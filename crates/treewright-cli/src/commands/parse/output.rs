@@ -85,6 +85,9 @@ pub(super) fn check(args: &ParseArgs, pipeline: &Pipeline, analyser: &Analyser) 
         return Err(usage(format!("{message}: use --to {suggested} or --to json")));
     }
     match format {
+        Format::Text | Format::Tokens if args.text_column.is_some() => {
+            Err(usage(format!("{format} holds words alone, and the column is for trees: use --to json")))
+        }
         Format::Text | Format::Tokens if args.tree_format().is_none() => Err(usage(format!(
             "by its name, {path:?} is a file of words alone ({format}), and the trees would be lost: add --to \
              {suggested} for trees, or --to {format} for words"
