@@ -9,9 +9,11 @@ mod notices;
 mod output;
 #[cfg_attr(not(feature = "parquet"), path = "parse/no_parquet.rs")]
 mod parquet;
+mod results;
 mod search;
 mod source;
 mod text_lines;
+mod work;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -21,25 +23,23 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use documents::Layout;
-use input::{Batch, Input, Pending, PortionRead, SharedPending, WithoutTags};
-use notices::Notices;
-use output::{Sink, Trees};
+use input::{Input, WithoutTags};
+use output::Sink;
 use parquet::Table;
+use results::{Results, Seconds, Summary};
 use search::DecoderArg;
 use source::Interrupt;
-use treewright::decode::Guarantee;
-use treewright::model::{Parser, ScoredTree};
-use treewright::parallel::{self, Event};
-use treewright::pipeline::{Analyser, AnalyserWorker, KnownWords, Tagging, UnknownTags};
+use treewright::Result;
+use treewright::model::Parser;
+use treewright::parallel;
+use treewright::pipeline::Analyser;
 use treewright::tree::TreeKind;
-use treewright::treebank::{self, Entry, Format, ParseInfo};
-use treewright::{Result, Sentence};
+use treewright::treebank::Format;
+use work::Task;
 
 use super::exact::ExactArgs;
 use crate::io::endings::ending;
-use crate::io::{
-    Inputs, Output, Progress, ReadArgs, Skipping, is_dash, is_shown, refuse_same_outputs, say, usage,
-};
+use crate::io::{Inputs, Progress, ReadArgs, is_dash, is_shown, refuse_same_outputs, say, usage};
 use crate::jobs::{self, Jobs};
 use crate::values::FileFormat;
 use crate::{models, values};
@@ -200,35 +200,9 @@ enum LinesArg {
 /// A wider beam is a mistake: its time and memory grow with its width, its accuracy does not.
 const MAX_BEAM: i64 = 4096;
 
-/// A batch that was parsed.
-struct Parsed {
-    trees: Trees,
-    n_sentences: usize,
-    n_tokens: usize,
-    /// How many trees are proven to be the best ones, and how many are not, where the search can tell.
-    n_exact: usize,
-    n_not_exact: usize,
-    /// How many items exact search made.
-    n_items: u64,
-    /// The time it took.
-    seconds: f64,
-    /// Those of its first words.
-    known_words: KnownWords,
-    /// Those of the first sentence that has any.
-    unknown_tags: Option<UnknownTags>,
-    /// What a thread read itself.
-    read: Option<PortionRead>,
-}
-
 pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     let started = Instant::now();
-    let found = args.model.iter().map(|model| models::find(model)).collect::<Result<Vec<_>>>()?;
-    let model_files: Vec<&PathBuf> = found.iter().flatten().collect();
-    let inputs =
-        Inputs::default().with("the input", &args.files).with("the model", model_files.iter().copied());
-    inputs.refuse_as_output(args.output.as_deref())?;
-    inputs.refuse_as_output(args.json_stats.as_deref())?;
-    refuse_same_outputs("the output for trees", args.output.as_deref(), args.json_stats.as_deref())?;
+    args.refuse_to_overwrite()?;
     let pipeline = models::open(args.model.first().map(PathBuf::as_path))?;
     let analyser = with_voters(pipeline.analyser(args.kind)?, args)?;
     // Those who wait for the answer to a line should not have to wait for a tagger; a file with tags may need none.
@@ -241,104 +215,21 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     output::check(args, &pipeline, &analyser)?;
     let table = args.table()?.map(Arc::new);
     let mut output = Some(output::open(args, &analyser)?);
-    let mut sink = match &table {
+    let sink = match &table {
         None => Sink::new(args, &analyser, output.as_mut().expect("it is opened"))?,
         Some(table) => Sink::table(args, &analyser, table.clone(), output.take().expect("it is opened")),
     };
-    let mut totals = Totals { can_prove: search.is_some_and(search::can_prove), ..Totals::default() };
     let parsing = Instant::now();
     let layout = if table.is_some() { None } else { Layout::of(args)? };
-    let is_typed = args.files.iter().any(|path| is_dash(path)) && std::io::stdin().is_terminal();
-    // Nothing may be drawn over what is being typed, nor stand before what is shown.
-    let progress = if is_typed || is_shown(args.output.as_deref()) {
-        Progress::hidden()
-    } else {
-        args.read.progress(&args.files)
-    };
-    if is_typed && !args.read.quiet {
-        say!("Type text, and end it with Ctrl-D on a line of its own.");
-    }
     if args.retag && !analyser.can_tag() {
         return Err(usage(
             "--retag needs a model with a tagger, and this one has none; without it, the tags stay as they are",
         ));
     }
-    let tagging = match (args.retag, args.keep_tags) {
-        (true, _) => Tagging::Always,
-        (false, true) => Tagging::Untagged,
-        (false, false) => Tagging::Missing,
-    };
-    let by_workers = sink.format_for_workers();
-    let said = match (args.k_best, sink.has_scores() || totals.can_prove) {
-        (2.., _) => Said::Rank,
-        (_, true) => Said::Score,
-        (_, false) => Said::Nothing,
-    };
-    let is_table = table.is_some();
-    let worker = || {
-        let tagger_weight = if args.no_tag_reranking { 0 } else { analyser.tagger_weight };
-        let mut worker = analyser.worker(search, tagging).with_tagger_weight(tagger_weight);
-        move |batch: Batch| -> Result<Parsed> {
-            let (entries, documents, read) = match batch {
-                Batch::Sentences(entries) => (entries, Vec::new(), None),
-                Batch::Documents(entries, documents) => (entries, documents, None),
-                Batch::Unread(portion, format, file) => {
-                    let (entries, read) = PortionRead::of(&portion, format, &file, args.read.on_error);
-                    (entries, Vec::new(), Some(read))
-                }
-                Batch::Bad(error) => {
-                    let read = PortionRead { errors: vec![error], ..PortionRead::default() };
-                    (Vec::new(), Vec::new(), Some(read))
-                }
-                Batch::EndOfFile(file) => {
-                    let read = PortionRead { ends: Some(file), ..PortionRead::default() };
-                    (Vec::new(), Vec::new(), Some(read))
-                }
-            };
-            let known_words =
-                if args.read.quiet { KnownWords::default() } else { known_words(&worker, &entries) };
-            let started = Instant::now();
-            let n_items_before = worker.n_items();
-            let (mut n_exact, mut n_not_exact) = (0, 0);
-            let parse = |entry| -> Result<Vec<Entry>> {
-                let (entries, guarantee) = parse_entry(&mut worker, entry, said)?;
-                match guarantee {
-                    Some(Guarantee::Exact) => n_exact += 1,
-                    Some(_) => n_not_exact += 1,
-                    None => {}
-                }
-                Ok(entries)
-            };
-            let entries: Vec<Vec<Entry>> = match said {
-                Said::Nothing => parse_entries(&mut worker, entries)?,
-                _ => entries.into_iter().map(parse).collect::<Result<_>>()?,
-            };
-            let n_items = worker.n_items() - n_items_before;
-            let seconds = started.elapsed().as_secs_f64();
-            let n_tokens = entries.iter().map(|entries| entries[0].sentence.len()).sum();
-            let n_sentences = entries.len();
-            let unknown_tags = worker.take_unknown_tags();
-            let trees = match is_table {
-                true => Trees::cells(&entries, &documents, by_workers),
-                false => Trees::of(entries, &documents, by_workers),
-            };
-            Ok(Parsed {
-                trees,
-                n_sentences,
-                n_tokens,
-                n_exact,
-                n_not_exact,
-                n_items,
-                seconds,
-                known_words,
-                unknown_tags,
-                read,
-            })
-        }
-    };
-    let mut skipping = Skipping::new(args.read.on_error);
+    let progress = args.progress();
     let interrupt = Interrupt::default();
     let without_tags = WithoutTags::new(args, &analyser);
+    let task = Task::new(args, &analyser, search, &sink);
     let mut input = Input {
         args,
         pipeline: &pipeline,
@@ -350,58 +241,56 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
         prefers_batches: analyser.parser.as_ref().is_some_and(Parser::prefers_batches),
         n_sentences: 0,
     };
-    let mut notices = Notices::default();
-    let mut n_items_of_file = 0;
+    let mut results = Results::new(args, sink, &without_tags);
     parallel::in_order(
         jobs,
-        worker,
-        |feeder| {
-            let pending = SharedPending::new(Pending::new(feeder, args.read.on_error));
-            match &table {
-                Some(table) => input.read_table(table, &pending),
-                None => args.files.iter().try_for_each(|path| input.read(path, &pending)),
-            }
+        || {
+            let mut thread = task.thread();
+            move |batch| thread.parse(batch)
         },
+        |feeder| input.read_all(table.as_deref(), feeder),
         || interrupt.raise(),
-        |event| {
-            let Event::Done(parsed) = event else { return sink.flush() };
-            let parsed = parsed?;
-            totals.add(&parsed);
-            notices.add_known_words(parsed.known_words);
-            notices.add_unknown_tags(parsed.unknown_tags);
-            sink.write(parsed.trees)?;
-            let Some(read) = parsed.read else { return Ok(()) };
-            if read.has_sentence_without_tags {
-                without_tags.warn();
-            }
-            for error in read.errors {
-                let sentence = error.location.sentence;
-                let sentence = if read.n_items > 0 { n_items_of_file + sentence } else { sentence };
-                skipping.accept(Err::<(), _>(error.in_sentence(sentence)))?;
-            }
-            n_items_of_file += read.n_items;
-            let Some(file) = read.ends else { return Ok(()) };
-            if n_items_of_file == 0 {
-                return Err(file.explained(treebank::empty_input()).in_file(&file.options.file));
-            }
-            n_items_of_file = 0;
-            Ok(())
-        },
+        |event| results.take(event),
     )?;
     progress.clear();
-    sink.finish()?;
-    drop(sink);
+    let Summary { totals, notices, skipping } = results.finish()?;
     if let Some(output) = output {
         output.finish()?;
     }
     if !args.read.quiet {
         notices.tell(totals.sentences);
     }
-    totals.report(args, jobs, loading, parsing.elapsed().as_secs_f64())?;
+    let seconds = Seconds { loading, wall: parsing.elapsed().as_secs_f64() };
+    totals.report(args, jobs, seconds, search.is_some_and(search::can_prove))?;
     Ok(skipping.report())
 }
 
 impl ParseArgs {
+    /// Refuses to write where something is read.
+    fn refuse_to_overwrite(&self) -> Result<()> {
+        let models = self.model.iter().map(|model| models::find(model)).collect::<Result<Vec<_>>>()?;
+        let inputs =
+            Inputs::default().with("the input", &self.files).with("the model", models.iter().flatten());
+        inputs.refuse_as_output(self.output.as_deref())?;
+        inputs.refuse_as_output(self.json_stats.as_deref())?;
+        refuse_same_outputs("the output for trees", self.output.as_deref(), self.json_stats.as_deref())
+    }
+
+    /// A progress bar over the input, unless it would be in the way; who is to type is told so.
+    fn progress(&self) -> Progress {
+        let is_typed = self.files.iter().any(|path| is_dash(path)) && std::io::stdin().is_terminal();
+        // Nothing may be drawn over what is being typed, nor stand before what is shown.
+        let progress = if is_typed || is_shown(self.output.as_deref()) {
+            Progress::hidden()
+        } else {
+            self.read.progress(&self.files)
+        };
+        if is_typed && !self.read.quiet {
+            say!("Type text, and end it with Ctrl-D on a line of its own.");
+        }
+        progress
+    }
+
     /// The format of the trees, if it is given.
     fn tree_format(&self) -> Option<Format> {
         self.to.and_then(FileFormat::treebank)
@@ -442,17 +331,6 @@ impl ParseArgs {
     }
 }
 
-/// What is to be said about each tree.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Said {
-    /// Nothing.
-    Nothing,
-    /// Its score.
-    Score,
-    /// Its score and its place among several.
-    Rank,
-}
-
 /// The analyser, whose parser goes by the scores of further models, too, if there are any.
 fn with_voters(mut analyser: Analyser, args: &ParseArgs) -> Result<Analyser> {
     let ParseArgs { weights, model, .. } = args;
@@ -475,131 +353,4 @@ fn with_voters(mut analyser: Analyser, args: &ParseArgs) -> Result<Analyser> {
     // The weight of the tagger's score was tuned for the scores of the first model alone.
     analyser.tagger_weight = 0;
     Ok(analyser)
-}
-
-/// This many words of a batch tell whether it is in the model's language; to look at all of them would cost time.
-const MAX_LOOKED_AT: usize = 100;
-
-/// How many of the first words of a batch the parser knows.
-fn known_words(worker: &AnalyserWorker, entries: &[Entry]) -> KnownWords {
-    let mut known = KnownWords::default();
-    for entry in entries {
-        if known.n_words >= MAX_LOOKED_AT {
-            break;
-        }
-        known.add(worker.known_words(&entry.sentence));
-    }
-    known
-}
-
-/// The entries with the parser's trees instead of their own.
-fn parse_entries(worker: &mut AnalyserWorker, mut entries: Vec<Entry>) -> Result<Vec<Vec<Entry>>> {
-    let mut sentences: Vec<&mut Sentence> = entries.iter_mut().map(|entry| &mut entry.sentence).collect();
-    let trees = worker.analyse_all(&mut sentences)?;
-    let entries = entries.into_iter().zip(trees);
-    Ok(entries.map(|(entry, tree)| vec![Entry { tree, ..entry }]).collect())
-}
-
-/// The entry with the parser's trees instead of its own, one entry per parse wanted, and how good the first is.
-fn parse_entry(
-    worker: &mut AnalyserWorker,
-    mut entry: Entry,
-    said: Said,
-) -> Result<(Vec<Entry>, Option<Guarantee>)> {
-    let parses = worker.analyse_k_best(&mut entry.sentence)?;
-    let Some(guarantee) = parses.first().map(|parse| parse.guarantee) else {
-        return Ok((vec![Entry { tree: None, ..entry }], None));
-    };
-    let probabilities = ScoredTree::probabilities(&parses, entry.sentence.len());
-    let told = |rank: usize, parse: &ScoredTree| {
-        let info = ParseInfo {
-            score: Some(parse.score),
-            // Only the best one can be known to be the best one.
-            exact: Some(rank == 0 && guarantee == Guarantee::Exact),
-            upper_bound: match guarantee {
-                Guarantee::Bounded { upper } => Some(upper),
-                _ => None,
-            },
-            ..ParseInfo::default()
-        };
-        match said {
-            Said::Rank => ParseInfo {
-                parse: Some(rank as u32 + 1),
-                // No more digits than mean anything.
-                probability: Some((probabilities[rank] * 1e6).round() / 1e6),
-                ..info
-            },
-            _ => info,
-        }
-    };
-    let mut entries = Vec::with_capacity(parses.len());
-    for (rank, parse) in parses.into_iter().enumerate() {
-        let mut sentence = entry.sentence.clone();
-        // A document or paragraph starts once.
-        let starts = |comment: &str| comment.starts_with("# newdoc") || comment.starts_with("# newpar");
-        sentence.comments.retain(|comment| rank == 0 || !starts(comment));
-        sentence.comments.extend(told(rank, &parse).comments());
-        entries.push(Entry { sentence, tree: Some(parse.tree) });
-    }
-    Ok((entries, Some(guarantee)))
-}
-
-#[derive(Default)]
-struct Totals {
-    sentences: usize,
-    tokens: usize,
-    seconds: f64,
-    /// Can the search tell which trees are the best ones?
-    can_prove: bool,
-    exact: usize,
-    not_exact: usize,
-    items: u64,
-}
-
-impl Totals {
-    fn add(&mut self, parsed: &Parsed) {
-        self.seconds += parsed.seconds;
-        self.sentences += parsed.n_sentences;
-        self.tokens += parsed.n_tokens;
-        self.exact += parsed.n_exact;
-        self.not_exact += parsed.n_not_exact;
-        self.items += parsed.n_items;
-    }
-
-    fn report(&self, args: &ParseArgs, jobs: usize, loading: f64, wall: f64) -> Result<()> {
-        let rate = self.tokens as f64 / wall.max(1e-9);
-        // Under a drawing of one sentence, figures about speed are noise.
-        let to_people = std::io::stderr().is_terminal() && self.sentences > 20;
-        if !args.read.quiet && (args.verbose || to_people) {
-            let exact = match self.can_prove {
-                true => format!("; {} exact, {} not", self.exact, self.not_exact),
-                false => String::new(),
-            };
-            say!(
-                "parsed {} sentences, {} tokens in {wall:.2} s ({rate:.0} tokens/s, {jobs} jobs){exact}",
-                self.sentences,
-                self.tokens
-            );
-        }
-        if let Some(path) = &args.json_stats {
-            let mut stats = serde_json::json!({
-                "sentences": self.sentences,
-                "tokens": self.tokens,
-                "jobs": jobs,
-                "loading_seconds": loading,
-                "parsing_seconds": self.seconds,
-                "wall_seconds": wall,
-                "sentences_per_second": self.sentences as f64 / wall.max(1e-9),
-                "tokens_per_second": rate,
-                "tokens_per_parsing_second": self.tokens as f64 / self.seconds.max(1e-9),
-            });
-            if self.can_prove {
-                stats["exact"] = self.exact.into();
-                stats["not_exact"] = self.not_exact.into();
-                stats["items"] = self.items.into();
-            }
-            Output::put(Some(path), format!("{stats:#}\n"))?;
-        }
-        Ok(())
-    }
 }

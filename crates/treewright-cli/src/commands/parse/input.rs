@@ -32,13 +32,38 @@ pub(super) enum Batch {
     /// Sentences.
     Sentences(Vec<Entry>),
     /// The sentences of documents, and how many of them each document has.
-    Documents(Vec<Entry>, Vec<(Document, usize)>),
+    Documents(Vec<Entry>, Documents),
     /// What is still to be read.
     Unread(Portion, Format, Arc<FileInfo>),
     /// Something that could not be read and is left out.
     Bad(Error),
     /// No more portions of this file come.
     EndOfFile(Arc<FileInfo>),
+}
+
+/// Documents, each with the number of its sentences.
+type Documents = Vec<(Document, usize)>;
+
+impl Batch {
+    /// Its sentences, its documents if that is what they are of, and what came of reading if that is done only now.
+    pub(super) fn read(self, on_error: OnError) -> (Vec<Entry>, Documents, Option<PortionRead>) {
+        match self {
+            Batch::Sentences(entries) => (entries, Vec::new(), None),
+            Batch::Documents(entries, documents) => (entries, documents, None),
+            Batch::Unread(portion, format, file) => {
+                let (entries, read) = PortionRead::of(&portion, format, &file, on_error);
+                (entries, Vec::new(), Some(read))
+            }
+            Batch::Bad(error) => {
+                let read = PortionRead { errors: vec![error], ..PortionRead::default() };
+                (Vec::new(), Vec::new(), Some(read))
+            }
+            Batch::EndOfFile(file) => {
+                let read = PortionRead { ends: Some(file), ..PortionRead::default() };
+                (Vec::new(), Vec::new(), Some(read))
+            }
+        }
+    }
 }
 
 /// What there is to know for reading a file.
@@ -108,11 +133,11 @@ pub(super) struct Pending<'a> {
     feeder: Feeder<'a, Batch>,
     on_error: OnError,
     entries: Vec<Entry>,
-    documents: Vec<(Document, usize)>,
+    documents: Documents,
 }
 
 impl<'a> Pending<'a> {
-    pub(super) fn new(feeder: Feeder<'a, Batch>, on_error: OnError) -> Self {
+    fn new(feeder: Feeder<'a, Batch>, on_error: OnError) -> Self {
         Pending { feeder, on_error, entries: Vec::new(), documents: Vec::new() }
     }
 
@@ -163,7 +188,7 @@ impl<'a> Pending<'a> {
 pub(super) struct SharedPending<'a>(Mutex<Pending<'a>>);
 
 impl<'a> SharedPending<'a> {
-    pub(super) fn new(pending: Pending<'a>) -> Self {
+    fn new(pending: Pending<'a>) -> Self {
         SharedPending(Mutex::new(pending))
     }
 
@@ -189,7 +214,17 @@ pub(super) struct Input<'a> {
 }
 
 impl Input<'_> {
-    pub(super) fn read(&mut self, path: &Path, pending: &SharedPending<'_>) -> Result<()> {
+    /// Reads all files, or the table that stands for them, and hands out what is in them.
+    pub(super) fn read_all(&mut self, table: Option<&Table>, feeder: Feeder<'_, Batch>) -> Result<()> {
+        let args = self.args;
+        let pending = SharedPending::new(Pending::new(feeder, args.read.on_error));
+        match table {
+            Some(table) => self.read_table(table, &pending),
+            None => args.files.iter().try_for_each(|path| self.read(path, &pending)),
+        }
+    }
+
+    fn read(&mut self, path: &Path, pending: &SharedPending<'_>) -> Result<()> {
         let read = self.read_file(path, pending);
         pending.with(Pending::send)?;
         read
@@ -252,7 +287,7 @@ impl Input<'_> {
     }
 
     /// The rows of Parquet files.
-    pub(super) fn read_table(&mut self, table: &Table, pending: &SharedPending<'_>) -> Result<()> {
+    fn read_table(&mut self, table: &Table, pending: &SharedPending<'_>) -> Result<()> {
         let segmenter = &self.segmenter(&self.args.files[0].to_string_lossy())?;
         let cut = SegmentOptions { lines: self.lines(false), ..SegmentOptions::default() };
         let limit = self.args.read.max_sentence_bytes.unwrap_or_default();

@@ -30,14 +30,29 @@ pub(super) enum Trees {
     },
 }
 
+/// What the trees of a batch are to be.
+#[derive(Clone, Copy)]
+pub(super) enum Form {
+    /// [`Trees::Cells`], with trees in this format.
+    Cells(Format),
+    /// [`Trees::Entries`].
+    Entries,
+    /// [`Trees::Text`] in this format.
+    Text(Format),
+}
+
 impl Trees {
+    /// The trees of a batch, in the form that is wanted.
+    pub(super) fn of(entries: Vec<Vec<Entry>>, documents: &[(Document, usize)], form: Form) -> Self {
+        match form {
+            Form::Entries => Trees::Entries(entries),
+            Form::Cells(format) => Trees::cells(&entries, documents, format),
+            Form::Text(format) => Trees::text(&entries, documents, format),
+        }
+    }
+
     /// For the rows of a table.
-    pub(super) fn cells(
-        mut entries: &[Vec<Entry>],
-        documents: &[(Document, usize)],
-        format: Option<Format>,
-    ) -> Self {
-        let format = format.expect("tables have a format for trees");
+    fn cells(mut entries: &[Vec<Entry>], documents: &[(Document, usize)], format: Format) -> Self {
         let cell = |(document, n_sentences): &(Document, usize)| {
             let (sentences, others) = entries.split_at(*n_sentences);
             entries = others;
@@ -46,17 +61,12 @@ impl Trees {
         Trees::Cells(documents.iter().map(cell).collect())
     }
 
-    /// Written at once, if a format is given.
-    pub(super) fn of(
-        entries: Vec<Vec<Entry>>,
-        documents: &[(Document, usize)],
-        format: Option<Format>,
-    ) -> Self {
-        let Some(format) = format else { return Trees::Entries(entries) };
+    /// Written at once.
+    fn text(entries: &[Vec<Entry>], documents: &[(Document, usize)], format: Format) -> Self {
         let mut text = Vec::new();
         let written = match documents {
             [] => write_all(entries.iter().flatten(), format, &mut text),
-            documents => documents::write(documents, &entries, format, &mut text),
+            documents => documents::write(documents, entries, format, &mut text),
         };
         Trees::Text { text, n_entries: entries.iter().map(Vec::len).sum(), error: written.err() }
     }
@@ -247,12 +257,12 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// What the workers are to write trees as, if they are.
-    pub(super) fn format_for_workers(&self) -> Option<Format> {
+    /// In which form it takes trees.
+    pub(super) fn form(&self) -> Form {
         match self {
-            Sink::Table(writer) => Some(writer.format()),
-            Sink::Sequence { format, .. } => Some(*format),
-            Sink::Treebank { .. } | Sink::Drawing { .. } => None,
+            Sink::Table(writer) => Form::Cells(writer.format()),
+            Sink::Sequence { format, .. } => Form::Text(*format),
+            Sink::Treebank { .. } | Sink::Drawing { .. } => Form::Entries,
         }
     }
 
