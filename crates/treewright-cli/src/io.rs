@@ -78,6 +78,14 @@ pub enum OnError {
     Skip,
 }
 
+impl OnError {
+    /// Does this error end the run?
+    pub fn is_fatal(self, error: &Error) -> bool {
+        // Without the input itself there is nothing to skip to.
+        self == OnError::Fail || matches!(error.code, Code::Io | Code::EmptyInput)
+    }
+}
+
 impl ReadArgs {
     /// How a file, or stdin for `-`, is read.
     pub fn options(&self, path: impl AsRef<Path>) -> ReadOptions {
@@ -216,14 +224,7 @@ impl Skipping {
     pub fn accept<T>(&mut self, item: Result<T>) -> Result<Option<T>> {
         match item {
             Ok(item) => Ok(Some(item)),
-            // Without the input itself there is nothing to skip to.
-            Err(error)
-                if self.policy == OnError::Fail
-                    || error.code == Code::Io
-                    || error.code == Code::EmptyInput =>
-            {
-                Err(error)
-            }
+            Err(error) if self.policy.is_fatal(&error) => Err(error),
             Err(error) => {
                 self.skipped.push(error);
                 Ok(None)

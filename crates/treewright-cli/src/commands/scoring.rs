@@ -169,11 +169,7 @@ impl ScoringArgs {
         for item in opened.reader {
             match item {
                 Ok(entry) => file.entries.push(entry),
-                Err(error)
-                    if on_error == OnError::Fail || matches!(error.code, Code::Io | Code::EmptyInput) =>
-                {
-                    return Err(error);
-                }
+                Err(error) if on_error.is_fatal(&error) => return Err(error),
                 Err(error) => {
                     file.unreadable.push((file.entries.len(), error));
                     file.entries.push(Entry::default());

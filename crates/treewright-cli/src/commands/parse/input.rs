@@ -117,8 +117,9 @@ impl PortionRead {
                     entries.push(entry);
                 }
                 Err(error) => {
+                    let is_last = on_error.is_fatal(&error);
                     read.errors.push(file.explained(error));
-                    if on_error == OnError::Fail {
+                    if is_last {
                         break;
                     }
                 }
@@ -159,7 +160,7 @@ impl<'a> Pending<'a> {
 
     /// Something that cannot be read: the end, or left out.
     pub(super) fn bad(&mut self, error: Error) -> Result<()> {
-        if self.on_error == OnError::Fail {
+        if self.on_error.is_fatal(&error) {
             return Err(error);
         }
         self.give(Batch::Bad(error))
