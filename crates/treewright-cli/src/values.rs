@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use treewright::registry::{OracleKind, SystemTag};
+use treewright::score::ScorerKind;
 use treewright::train::TextPart;
 use treewright::tree::TreeKind;
 use treewright::treebank::Format;
@@ -57,6 +58,11 @@ pub fn kind() -> impl TypedValueParser<Value = TreeKind> {
 /// A transition system.
 pub fn system() -> impl TypedValueParser<Value = SystemTag> {
     one_of(SystemTag::ALL, |system| system.name())
+}
+
+/// The name of a kind of scorer.
+pub fn scorer() -> impl TypedValueParser<Value = String> {
+    PossibleValuesParser::new(<dyn ScorerKind>::names())
 }
 
 /// A kind of oracle.

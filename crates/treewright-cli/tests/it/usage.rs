@@ -18,6 +18,8 @@ fn mistakes_in_flags_end_with_exit_code_2_and_say_what_is_wrong() {
         (&["eval", &english, &english, "--params", "collins"], "is about constituents"),
         (&["derive", "--system", "in-order,top-down", &penn], "need --stats"),
         (&["convert", &penn, "-", "--transform", "binarize:heads=klingon"], "collins, german, dutch"),
+        (&["train", "--scorer", "klingon"], "perceptron, neural, stack-lstm"),
+        (&["train", "--recipe", "accurate-constituents", "--scorer", "neural"], "add --encoder DIR"),
         (&["oracle", "--system", "arc-hybrid", "--gold", "2 x"], "as a number, from 1, not \"x\""),
         (&["oracle", "--system", "sr-swap", "--gold", "(A 0=a)", "--oracle", "paper"], "no paper oracle"),
     ];

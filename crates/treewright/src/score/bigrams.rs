@@ -20,6 +20,10 @@ impl ScorerKind for Bigrams {
         "bigrams"
     }
 
+    fn about(&self) -> &'static str {
+        "linear, over pairs of actions"
+    }
+
     fn learner(&self, _config: &TrainConfig, shared: Shared, _sentences: &[&Sentence]) -> Result<AnyLearner> {
         Ok(AnyLearner::Online(Box::new(Table::new(shared.n_actions()))))
     }

@@ -43,6 +43,14 @@ pub trait ScorerKind: Sync {
     /// The name in settings and model files.
     fn name(&self) -> &'static str;
 
+    /// What it is, in a few words without a full stop, for those who choose.
+    fn about(&self) -> &'static str;
+
+    /// Is it a neural network? Such a scorer looks at word vectors and encoders, and learns step by step.
+    fn is_network(&self) -> bool {
+        false
+    }
+
     /// A learner that knows nothing yet, for these training sentences.
     ///
     /// # Errors
@@ -57,13 +65,23 @@ pub trait ScorerKind: Sync {
 }
 
 impl dyn ScorerKind {
+    /// Every kind.
+    pub fn all() -> impl Iterator<Item = &'static dyn ScorerKind> {
+        KINDS.iter().copied()
+    }
+
+    /// The name of every kind.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Self::all().map(|kind| kind.name())
+    }
+
     /// The kind of this name.
     ///
     /// # Errors
     /// When there is none.
     pub fn named(name: &str) -> Result<&'static dyn ScorerKind> {
-        KINDS.iter().copied().find(|kind| kind.name() == name).ok_or_else(|| {
-            let known: Vec<&str> = KINDS.iter().map(|kind| kind.name()).collect();
+        Self::all().find(|kind| kind.name() == name).ok_or_else(|| {
+            let known: Vec<&str> = Self::names().collect();
             let message = format!("there is no scorer {name:?}; there are {}", known.join(", "));
             Error::new(Code::BadTraining, message)
         })

@@ -7,8 +7,21 @@ use crate::config::TrainConfig;
 pub struct Recipe {
     /// Its name on the command line.
     pub name: &'static str,
-    /// The settings as TOML; the first line is a comment that says what they are for.
+    /// The settings as TOML; the first line is a comment that says what they are for. A key of its own is `needs-encoder`.
     pub toml: &'static str,
+}
+
+/// What a recipe's TOML holds.
+struct Parts {
+    needs_encoder: bool,
+    config: TrainConfig,
+}
+
+impl Parts {
+    fn of(mut table: toml::Table) -> Result<Self, toml::de::Error> {
+        let needs_encoder = table.remove("needs-encoder").map(toml::Value::try_into).transpose()?;
+        Ok(Parts { needs_encoder: needs_encoder.unwrap_or(false), config: table.try_into()? })
+    }
 }
 
 macro_rules! recipes {
@@ -45,7 +58,16 @@ impl Recipe {
 
     /// Its settings.
     pub fn config(&self) -> TrainConfig {
-        TrainConfig::from_toml(self.toml).expect("every recipe is read by a test")
+        self.read().config
+    }
+
+    /// Is it for a pre-trained encoder, which is to be given with it?
+    pub fn needs_encoder(&self) -> bool {
+        self.read().needs_encoder
+    }
+
+    fn read(&self) -> Parts {
+        self.toml.parse().and_then(Parts::of).expect("every recipe is read by a test")
     }
 
     /// What it is for, in a sentence.
@@ -66,6 +88,7 @@ mod tests {
             assert!(recipe.toml.contains("system = "), "{}", recipe.name);
             assert!(recipe.about().ends_with('.'), "{}", recipe.name);
             assert_eq!(Recipe::named(recipe.name), Some(*recipe));
+            assert_eq!(recipe.needs_encoder(), recipe.about().contains("--encoder"), "{}", recipe.name);
         }
     }
 }

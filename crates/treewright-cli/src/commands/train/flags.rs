@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use clap::{Args, ValueEnum};
 use treewright::config::{DecoderKind, EncoderFiles, TrainConfig, Update};
 use treewright::registry::OracleKind;
 use treewright::registry::SystemTag;
+use treewright::score::ScorerKind;
 use treewright::train::{Choice, Recipe, TextPart};
 use treewright::tree::TreeKind;
 use treewright::word_classes::WordVectors;
@@ -132,9 +133,7 @@ pub struct TrainArgs {
     #[arg(long, requires = "encoder")]
     pub fine_tune: bool,
 
-    /// The scorer: perceptron (linear, over feature templates), neural (LSTMs over words; local training only, needs no
-    /// tags) or stack-lstm (LSTMs over stack, buffer and actions; local training only, uses tags) [default: perceptron]
-    #[arg(long, value_parser = ["perceptron", "neural", "stack-lstm"], hide_possible_values = true)]
+    #[arg(long, help = about_scorers(), value_parser = values::scorer(), hide_possible_values = true)]
     pub scorer: Option<String>,
 
     /// Local training: the oracle [default: dynamic, or static if the system has no dynamic one]
@@ -267,8 +266,20 @@ pub enum UpdateArg {
     MaxViolation,
 }
 
+/// The help of `--scorer`.
+fn about_scorers() -> &'static str {
+    static HELP: LazyLock<String> = LazyLock::new(|| {
+        let mut kinds: Vec<String> =
+            <dyn ScorerKind>::all().map(|kind| format!("{} ({})", kind.name(), kind.about())).collect();
+        let last = kinds.pop().expect("there are several kinds");
+        let default = TrainConfig::default().scorer;
+        format!("The scorer: {} or {last} [default: {default}]", kinds.join(", "))
+    });
+    &HELP
+}
+
 fn is_network(scorer: &str) -> bool {
-    matches!(scorer, "neural" | "stack-lstm")
+    <dyn ScorerKind>::named(scorer).is_ok_and(ScorerKind::is_network)
 }
 
 /// Is the scorer a neural network?
@@ -491,14 +502,11 @@ impl TrainArgs {
         if self.encoder.is_some() && !is_neural(config) {
             return Err(usage("--encoder has no effect without a neural scorer: add --scorer neural"));
         }
-        match self.recipe.as_deref() {
-            Some(recipe)
-                if recipe.starts_with("accurate-") && self.encoder.is_none() && !self.print_config =>
-            {
-                Err(usage(format!(
-                    "the recipe {recipe} is for a pre-trained encoder: add --encoder DIR (scripts/get-encoder fetches one)"
-                )))
-            }
+        let recipe = self.recipe.as_deref().and_then(Recipe::named);
+        match recipe.filter(Recipe::needs_encoder) {
+            Some(Recipe { name, .. }) if self.encoder.is_none() && !self.print_config => Err(usage(format!(
+                "the recipe {name} is for a pre-trained encoder: add --encoder DIR (scripts/get-encoder fetches one)"
+            ))),
             _ => Ok(()),
         }
     }

@@ -23,6 +23,14 @@ impl<N: LearningNetwork> ScorerKind for NetworkKind<N> {
         N::KIND
     }
 
+    fn about(&self) -> &'static str {
+        N::ABOUT
+    }
+
+    fn is_network(&self) -> bool {
+        true
+    }
+
     fn learner(&self, config: &TrainConfig, shared: Shared, sentences: &[&Sentence]) -> Result<AnyLearner> {
         Ok(AnyLearner::Batch(Box::new(N::begin(config, shared, sentences)?)))
     }
@@ -36,6 +44,9 @@ impl<N: LearningNetwork> ScorerKind for NetworkKind<N> {
 pub(in crate::score) trait LearningNetwork: ParsingNetwork {
     /// What is kept of the sentences of a shard for the way back.
     type Memory: Default + Send;
+
+    /// As [`ScorerKind::about`].
+    const ABOUT: &'static str;
 
     /// Makes the first numbers differ from those of other kinds with the same seed.
     const SALT: u64;

@@ -57,6 +57,8 @@ pub(super) struct Memory {
 impl LearningNetwork for Network {
     type Memory = Memory;
 
+    const ABOUT: &'static str = "LSTMs over words; learns step by step, no tags needed";
+
     const SALT: u64 = 0x6E65_7572_616C;
 
     fn begin(config: &TrainConfig, shared: Shared, sentences: &[&Sentence]) -> Result<NetworkLearner<Self>> {

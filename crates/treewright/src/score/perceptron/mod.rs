@@ -47,6 +47,10 @@ impl ScorerKind for PerceptronKind {
         "perceptron"
     }
 
+    fn about(&self) -> &'static str {
+        "linear, over feature templates"
+    }
+
     fn learner(&self, config: &TrainConfig, shared: Shared, _sentences: &[&Sentence]) -> Result<AnyLearner> {
         let n_actions = shared.n_actions();
         let perceptron = Perceptron::new(shared.vocabulary, config.templates()?, n_actions);

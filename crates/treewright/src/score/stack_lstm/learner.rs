@@ -49,6 +49,8 @@ impl Default for Memory {
 impl LearningNetwork for Network {
     type Memory = Memory;
 
+    const ABOUT: &'static str = "LSTMs over stack, buffer and actions; learns step by step, looks at tags";
+
     const SALT: u64 = 0x0073_7461_636B;
 
     fn begin(config: &TrainConfig, shared: Shared, sentences: &[&Sentence]) -> Result<NetworkLearner<Self>> {
