@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use treewright::config::DecoderKind;
 use treewright::registry::{OracleKind, SystemTag};
 use treewright::score::ScorerKind;
 use treewright::train::TextPart;
@@ -63,6 +64,11 @@ pub fn system() -> impl TypedValueParser<Value = SystemTag> {
 /// The name of a kind of scorer.
 pub fn scorer() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(<dyn ScorerKind>::names())
+}
+
+/// A search to train with.
+pub fn trained_decoder() -> impl TypedValueParser<Value = DecoderKind> {
+    one_of(DecoderKind::ALL, DecoderKind::name)
 }
 
 /// A kind of oracle.

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Error, Result};
 use crate::features::{TemplateSet, shipped, shipped_names};
+use crate::names::by_name;
 use crate::registry::{OracleKind, SystemTag};
 use crate::system::SystemOptions;
 use crate::tree::{Preparation, PseudoProjective};
@@ -46,11 +47,25 @@ pub enum DecoderKind {
 }
 
 impl DecoderKind {
+    /// Every one of them.
+    pub const ALL: &[DecoderKind] = &[DecoderKind::Beam, DecoderKind::Dp, DecoderKind::Astar];
+
+    /// Its name in settings and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            DecoderKind::Beam => "beam",
+            DecoderKind::Dp => "dp",
+            DecoderKind::Astar => "astar",
+        }
+    }
+
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over references")]
     fn is_beam(&self) -> bool {
         *self == DecoderKind::Beam
     }
 }
+
+by_name!(DecoderKind, "decoder");
 
 /// Everything that a training run depends on beside its data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -299,6 +314,14 @@ mod tests {
         let config = TrainConfig::from_toml("rare-actions = 3\nleast-weight = 0.5\n").unwrap();
         assert_eq!((config.min_action_count, config.min_weight), (3, 0.5));
         assert!(config.to_toml().contains("min-action-count = 3\nmin-weight = 0.5\n"));
+    }
+
+    #[test]
+    fn decoders_have_the_same_names_in_settings_and_elsewhere() {
+        for &decoder in DecoderKind::ALL {
+            let config = TrainConfig::from_toml(&format!("decoder = \"{decoder}\"")).unwrap();
+            assert_eq!((config.decoder, decoder.name().parse()), (decoder, Ok(decoder)));
+        }
     }
 
     #[track_caller]

@@ -147,8 +147,8 @@ pub struct TrainArgs {
     /// How to search, in global training and later in parsing: a beam, a beam of merged states (dynamic programming; for
     /// bottom-up-2n, arc-hybrid and arc-eager), or exact search (for bottom-up-2n with --features simplified; slow)
     /// [default: beam]
-    #[arg(long, value_enum)]
-    pub decoder: Option<DecoderArg>,
+    #[arg(long, value_parser = values::trained_decoder())]
+    pub decoder: Option<DecoderKind>,
 
     /// Items in the beam; 1 means local training, unless --update says otherwise [default: 4]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
@@ -253,13 +253,6 @@ const OF_THE_PARSER: [&str; 27] = [
 ];
 
 #[derive(Clone, Copy, ValueEnum)]
-pub enum DecoderArg {
-    Beam,
-    Dp,
-    Astar,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
 pub enum UpdateArg {
     Local,
     Early,
@@ -326,6 +319,7 @@ impl TrainArgs {
             scorer,
             oracle,
             features,
+            decoder,
             beam,
             epochs,
             explore,
@@ -355,13 +349,6 @@ impl TrainArgs {
         }
         if self.several_roots {
             config.single_root = false;
-        }
-        if let Some(decoder) = self.decoder {
-            config.decoder = match decoder {
-                DecoderArg::Beam => DecoderKind::Beam,
-                DecoderArg::Dp => DecoderKind::Dp,
-                DecoderArg::Astar => DecoderKind::Astar,
-            };
         }
         if let Some(update) = self.update {
             config.update = match update {
