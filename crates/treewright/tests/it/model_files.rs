@@ -1,5 +1,7 @@
 //! What happens to model files that are damaged, old, or made by somebody else.
 
+use std::sync::LazyLock;
+
 use serde_json::Value;
 use treewright::model::Model;
 use treewright::model::Parser;
@@ -26,7 +28,8 @@ fn model(file: &str, system: &str) -> Vec<u8> {
     saved(|out| model.save(out))
 }
 
-fn pipeline() -> Vec<u8> {
+/// Segmenter, tagger and parser. Trained once.
+static PIPELINE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let sentences: Vec<Sentence> =
         entries("ud_english_ewt.conllu").into_iter().map(|entry| entry.sentence).collect();
     let segmenter = Segmenter::train(&sentences, &SegmentConfig::default(), &mut |_| ()).expect("trainable");
@@ -38,7 +41,7 @@ fn pipeline() -> Vec<u8> {
         Model::from_bytes(&model("ud_english_ewt.conllu", "arc-hybrid")).expect("whole").into(),
     ]);
     saved(|out| pipeline.save(out))
-}
+});
 
 /// Loads every part.
 fn load(bytes: &[u8]) -> Result<()> {
@@ -55,9 +58,9 @@ fn starts(bytes: &[u8]) -> Vec<usize> {
 
 #[test]
 fn no_byte_of_a_pipeline_can_change_unnoticed() {
-    let bytes = pipeline();
-    load(&bytes).expect("whole");
-    let starts = starts(&bytes);
+    let bytes = &*PIPELINE;
+    load(bytes).expect("whole");
+    let starts = starts(bytes);
     // The whole table and the beginnings of the parts, the ends, and bytes all over the file.
     let mut places: Vec<usize> = (0..starts[0]).collect();
     for (i, &start) in starts.iter().enumerate() {
@@ -190,8 +193,8 @@ fn edited_headers_are_refused_or_harmless() {
 /// The tables of a tagger and of a segmenter, changed where the checksum then fits.
 #[test]
 fn edited_taggers_and_segmenters_are_refused_or_harmless() {
-    let bytes = pipeline();
-    let starts = starts(&bytes);
+    let bytes = &*PIPELINE;
+    let starts = starts(bytes);
     let (segmenter, tagger) = (&bytes[starts[0]..starts[1]], &bytes[starts[1]..starts[2]]);
     let length = |part: usize| {
         let at = 16 + 24 * part + 16;
@@ -231,7 +234,7 @@ fn edited_taggers_and_segmenters_are_refused_or_harmless() {
 /// A tagger is read when a sentence needs it; until then nobody notices damage that its checksum does not show.
 #[test]
 fn a_damaged_tagger_is_an_error_when_it_is_needed() {
-    let mut bytes = pipeline();
+    let mut bytes = PIPELINE.clone();
     let starts = starts(&bytes);
     let length = u64::from_le_bytes(bytes[56..64].try_into().expect("eight bytes")) as usize;
     let tagger = &mut bytes[starts[1]..][..length];
