@@ -452,9 +452,7 @@ impl TreeBuilder {
     /// # Errors
     /// When the nodes are not one tree over all the words.
     pub fn finish(mut self) -> Result<ConstituentTree, TreeError> {
-        let n_nodes = self.labels.len();
-        let n_tokens = self.token_parents.len();
-        if n_nodes == 0 {
+        if self.labels.is_empty() {
             return Err(TreeError::Empty);
         }
         match self.doubled {
@@ -462,10 +460,24 @@ impl TreeBuilder {
             Some(Child::Token(token)) => return Err(TreeError::TwoParents(token)),
             Some(Child::Node(node)) => return Err(TreeError::NodeTwoParents(node.index())),
         }
+        let (root, lists) = self.child_lists()?;
+        let PostOrder { new_id, nodes, children } = self.post_order(root, &lists)?;
+        self.rename_secondary(&new_id);
+        if self.token_edges.iter().all(|edge| edge.is_empty()) {
+            self.token_edges.clear();
+        }
+        let n_tokens = self.token_parents.len() as u32;
+        let (token_edges, secondary) = (self.token_edges, self.secondary);
+        Ok(ConstituentTree { nodes, children, token_edges, secondary, n_tokens })
+    }
+
+    /// The root, and the children of each node in the order of their leftmost words.
+    fn child_lists(&self) -> Result<(NodeId, ChildLists), TreeError> {
+        let n_nodes = self.labels.len();
         // Walking up from the words in order, a node is met first from its leftmost word. Appending it to its
         // parent's children at that moment gives every child list in the order of leftmost words.
         let mut met = vec![false; n_nodes];
-        let mut order: Vec<(u32, Child)> = Vec::with_capacity(n_nodes + n_tokens);
+        let mut order: Vec<(u32, Child)> = Vec::with_capacity(n_nodes + self.token_parents.len());
         let mut n_children = vec![0u32; n_nodes];
         let mut root = None;
         for (i, parent) in self.token_parents.iter().enumerate() {
@@ -493,37 +505,27 @@ impl TreeBuilder {
         if let Some(unmet) = met.iter().position(|met| !met) {
             return Err(TreeError::NoWords(unmet));
         }
-        let Some(root) = root else { return Err(TreeError::Unrooted(0)) };
-        // Child lists as ranges of one array.
-        let mut start = vec![0u32; n_nodes + 1];
-        for i in 0..n_nodes {
-            start[i + 1] = start[i] + n_children[i];
-        }
-        let mut fill = start.clone();
-        let mut lists = vec![Child::Token(TokenIdx::new(0)); order.len()];
-        for (parent, child) in order {
-            let slot = &mut fill[parent as usize];
-            lists[*slot as usize] = child;
-            *slot += 1;
-        }
-        // Post-order.
+        let root = root.ok_or(TreeError::Unrooted(0))?;
+        Ok((root, ChildLists::of(&n_children, order)))
+    }
+
+    /// The nodes below the root, children before parents; takes their labels.
+    fn post_order(&mut self, root: NodeId, lists: &ChildLists) -> Result<PostOrder, TreeError> {
+        let n_nodes = self.labels.len();
         let mut new_id = vec![None; n_nodes];
         let mut nodes = Vec::with_capacity(n_nodes);
-        let mut children = Vec::with_capacity(lists.len());
-        let mut stack = vec![(root, start[root.index()])];
+        let mut children = Vec::with_capacity(lists.children.len());
+        let mut stack = vec![(root, lists.start[root.index()])];
         while let Some((node, next)) = stack.pop() {
             let i = node.index();
-            if let Some(position) =
-                (next..start[i + 1]).find(|&p| matches!(lists[p as usize], Child::Node(_)))
-            {
+            if let Some((position, child)) = lists.next_node(node, next) {
                 stack.push((node, position + 1));
-                let Child::Node(child) = lists[position as usize] else { unreachable!("just found") };
-                stack.push((child, start[child.index()]));
+                stack.push((child, lists.start[child.index()]));
                 continue;
             }
             let first = children.len() as u32;
             let mut extent = None;
-            for &child in &lists[start[i] as usize..start[i + 1] as usize] {
+            for &child in lists.of_node(node) {
                 let (own, child) = match child {
                     Child::Token(token) => (Extent::word(token), child),
                     Child::Node(child) => {
@@ -547,7 +549,12 @@ impl TreeBuilder {
         if let Some(lost) = new_id.iter().position(Option::is_none) {
             return Err(TreeError::Unrooted(lost));
         }
-        let new_id: Vec<NodeId> = new_id.into_iter().flatten().collect();
+        let new_id = new_id.into_iter().flatten().collect();
+        Ok(PostOrder { new_id, nodes, children })
+    }
+
+    /// Secondary edges between nodes as they are called now, in order.
+    fn rename_secondary(&mut self, new_id: &[NodeId]) {
         for edge in &mut self.secondary {
             edge.parent = new_id[edge.parent.index()];
             if let Child::Node(node) = &mut edge.child {
@@ -555,10 +562,52 @@ impl TreeBuilder {
             }
         }
         self.secondary.sort_by(|a, b| a.order().cmp(&b.order()));
-        if self.token_edges.iter().all(|edge| edge.is_empty()) {
-            self.token_edges.clear();
-        }
-        let (token_edges, secondary) = (self.token_edges, self.secondary);
-        Ok(ConstituentTree { nodes, children, token_edges, secondary, n_tokens: n_tokens as u32 })
     }
+}
+
+/// The children of all nodes as ranges of one array.
+struct ChildLists {
+    /// Where those of each node begin; one more for the end.
+    start: Vec<u32>,
+    children: Vec<Child>,
+}
+
+impl ChildLists {
+    /// From the number of each node's children, and parents with their children, those of one parent in order.
+    fn of(n_children: &[u32], order: Vec<(u32, Child)>) -> Self {
+        let mut start = vec![0u32; n_children.len() + 1];
+        for (i, n) in n_children.iter().enumerate() {
+            start[i + 1] = start[i] + n;
+        }
+        let mut fill = start.clone();
+        let mut children = vec![Child::Token(TokenIdx::new(0)); order.len()];
+        for (parent, child) in order {
+            let slot = &mut fill[parent as usize];
+            children[*slot as usize] = child;
+            *slot += 1;
+        }
+        ChildLists { start, children }
+    }
+
+    #[inline]
+    fn of_node(&self, node: NodeId) -> &[Child] {
+        &self.children[self.start[node.index()] as usize..self.start[node.index() + 1] as usize]
+    }
+
+    /// The first constituent among a node's children from this position on, with its position.
+    #[inline]
+    fn next_node(&self, node: NodeId, from: u32) -> Option<(u32, NodeId)> {
+        (from..self.start[node.index() + 1]).find_map(|position| match self.children[position as usize] {
+            Child::Node(child) => Some((position, child)),
+            Child::Token(_) => None,
+        })
+    }
+}
+
+/// The nodes of a tree, children before parents.
+struct PostOrder {
+    /// What each node of the builder is now.
+    new_id: Vec<NodeId>,
+    nodes: Vec<Node>,
+    children: Vec<Child>,
 }
