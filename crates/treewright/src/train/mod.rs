@@ -10,6 +10,7 @@ mod loss;
 mod pipeline;
 mod recipes;
 mod rerank;
+mod run;
 
 pub use checkpoint::Checkpoint;
 pub use choose::{Choice, Facts, TextPart, choose};
@@ -20,8 +21,9 @@ pub use rerank::TaggerWeights;
 
 pub use crate::config::{TrainConfig, Update};
 
-use std::ops::Range;
 use std::sync::Arc;
+
+use run::Run;
 
 use crate::decode::{Decoder, Method, ScoreGaps};
 use crate::error::{Code, Error, Result};
@@ -32,7 +34,7 @@ use crate::parallel;
 use crate::registry::OracleKind;
 use crate::registry::{Registered, SystemVisitor};
 use crate::rng::Rng;
-use crate::score::{AnyLearner, Mode, Scorer, ScorerKind, Shared};
+use crate::score::{AnyLearner, Scorer, ScorerKind, Shared};
 use crate::sentence::Sentence;
 use crate::tree::Entry;
 use crate::tree::TreeKind;
@@ -188,94 +190,53 @@ pub fn train_on(
     check_treebank(config.system.info().kind, data.train)?;
     check_dev(config.system.info().kind, data.dev)?;
     check_silver(config.system.info().kind, data.silver)?;
-    let Start { mut task, examples, silver, underivable, kind_ends } =
+    let Start { task, examples, silver, underivable, kind_ends } =
         config.system.visit(Prepare { config, data })?;
     log.prepared(examples.len() + silver.len(), &underivable, kind_ends.last().copied().unwrap_or_default());
-    // A word that occurs once stands for unknown words, so each sentence is counted once, whatever is learnt from it.
-    let all = examples.iter().chain(&silver);
-    let mut vocabulary = Vocabulary::of(all.map(|example| &example.sentence));
+    let vocabulary = Arc::new(vocabulary(config, examples.iter().chain(&silver))?);
     let mut examples = examples::retag(examples, data);
     let n_gold = examples.len();
     examples.extend(silver);
-    if config.templates()?.uses_classes() {
-        vocabulary = vocabulary.with_vectors((*config.classes).clone());
-    }
-    let vocabulary = Arc::new(vocabulary);
     let shared = Shared { vocabulary: vocabulary.clone(), kind_ends };
     let sentences: Vec<&Sentence> = examples.iter().map(|example| &example.sentence).collect();
     let mut learner = <dyn ScorerKind>::named(&config.scorer)?.learner(config, shared, &sentences)?;
     check_search(&*task, config, &mut learner)?;
     let fingerprint = examples::fingerprint(config, &examples, data.dev);
-    let (mut reports, mut best) = (Vec::new(), None::<(f64, Model)>);
+    let (examples, reports) = (&examples[..], Vec::new());
+    let mut run = Run {
+        config,
+        dev: data.dev,
+        task,
+        learner,
+        vocabulary,
+        examples,
+        n_gold,
+        fingerprint,
+        reports,
+        best: None,
+    };
     if let Some(checkpoint) = resume {
-        checkpoint.restore(fingerprint, learner.learning_mut())?;
-        reports.clone_from(&checkpoint.reports);
-        best = Some((checkpoint.best_score, Model::from_bytes(&checkpoint.best_model)?));
-        reports.iter().for_each(|report| log.epoch(report));
+        run.restore(checkpoint, log)?;
     }
     let dev_sentences = data.dev.iter().map(|entry| &entry.sentence);
     let all: Vec<&Sentence> = sentences.iter().copied().chain(dev_sentences).collect();
     let advance = &mut |done, total| log.encoded(done, total);
-    learner.learning_mut().prepare(&all, config.jobs, advance)?;
-    for number in reports.len() + 1..=config.epochs {
-        let started = std::time::Instant::now();
-        // Every epoch has a generator of its own, so a checkpoint need not hold one.
-        let seed = config.seed.wrapping_add((number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        let mut rng = Rng::new(seed);
-        let mut order: Vec<usize> = (0..n_gold).collect();
-        order.extend(chosen(n_gold..examples.len(), config.silver_weight, &mut rng));
-        rng.shuffle(&mut order);
-        learner.learning_mut().set_mode(Mode::Train { seed });
-        let (examples, order) = (&examples[..], &order[..]);
-        let epoch = Epoch { config, number, examples, order, rng: &mut rng, log };
-        let Mistakes { n_wrong, of } = match task.epoch(&mut learner, epoch) {
-            // The best model up to here is as good as it was.
-            Err(error) if error.code == Code::BadTraining && best.is_some() => {
-                log.stopped(&error);
-                break;
-            }
-            done => done?,
-        };
-        let learner = learner.learning_mut();
-        learner.set_mode(Mode::Predict);
-        let train_seconds = started.elapsed().as_secs_f64();
-        let parts = ModelParts {
-            vocabulary: vocabulary.clone(),
-            scorer: learner.freeze()?,
-            config: config.clone(),
-            score_gaps: ScoreGaps::default(),
-        };
-        let (dev, dev_disc, score_gaps) = score_dev(&task.model(parts.clone()), data.dev)?;
-        let score = dev.unwrap_or(number as f64);
-        let is_best = best.as_ref().is_none_or(|(highest, _)| score > *highest);
-        let report = EpochReport {
-            epoch: number,
-            errors: n_wrong,
-            of,
-            dev,
-            dev_disc,
-            features: learner.n_features(),
-            best: is_best,
-            train_seconds,
-            dev_seconds: started.elapsed().as_secs_f64() - train_seconds,
-        };
-        log.epoch(&report);
-        reports.push(report);
-        if is_best {
-            best = Some((score, task.model(ModelParts { score_gaps, ..parts })));
-        }
-        if number < config.epochs {
-            let (best_score, best_model) = best.as_ref().expect("there was an epoch");
-            log.checkpoint(&|| Checkpoint::new(fingerprint, &reports, *best_score, best_model, learner))?;
-        }
-    }
-    Ok(best.expect("there is at least one epoch").1)
+    run.learner.learning_mut().prepare(&all, config.jobs, advance)?;
+    run.epochs(log)?;
+    Ok(run.best.expect("there is at least one epoch").1)
 }
 
-/// Takes each item as often as the whole part of `weight` says, and once more with the fraction as probability.
-fn chosen(items: Range<usize>, weight: f64, rng: &mut Rng) -> Vec<usize> {
-    let mut times = || weight as usize + usize::from(weight.fract() > 0.0 && rng.unit() < weight.fract());
-    items.flat_map(|item| std::iter::repeat_n(item, times())).collect()
+/// The words and tags of these examples.
+fn vocabulary<'a>(
+    config: &TrainConfig,
+    examples: impl Iterator<Item = &'a Example> + Clone,
+) -> Result<Vocabulary> {
+    // A word that occurs once stands for unknown words, so each sentence is counted once, whatever is learnt from it.
+    let vocabulary = Vocabulary::of(examples.map(|example| &example.sentence));
+    Ok(match config.templates()?.uses_classes() {
+        true => vocabulary.with_vectors((*config.classes).clone()),
+        false => vocabulary,
+    })
 }
 
 /// Can the learner be trained, and what it learns be searched, like this?
