@@ -620,12 +620,10 @@ impl AnalyserWorker {
         Ok(parses)
     }
 
-    /// Makes a sentence ready to be parsed: tags it, takes away XPOS that would mislead, and what belongs to another tree
-    /// (the enhanced graph with its empty nodes, what a parser said of it).
+    /// Makes a sentence ready to be parsed: tags it, takes away XPOS that would mislead, and what a parser said of an earlier
+    /// tree.
     fn prepare(&mut self, sentence: &mut Sentence) -> Result<(Tagged, Vec<Str>)> {
         if self.parser.is_some() {
-            sentence.tokens.iter_mut().for_each(|token| token.deps = Str::default());
-            sentence.empty_nodes.clear();
             ParseInfo::remove(&mut sentence.comments);
         }
         let tagged = self.tag(sentence)?;
