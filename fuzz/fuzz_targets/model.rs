@@ -23,7 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(pipeline) = Pipeline::from_bytes(bytes) {
         let _ = pipeline.segmenter();
         if let Ok(analyser) = pipeline.analyser(None) {
-            analyser.worker(None, Tagging::Always).analyse(&mut sentence.clone());
+            let _ = analyser.worker(None, Tagging::Always).analyse(&mut sentence.clone());
         }
     }
     let mut bytes = bytes.to_vec();
