@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
 use treewright::eval::{AttachmentScore, ConstituentScorer, Params, Parsed, conll18, report};
-use treewright::explore::{Derivations, Question, Setup};
+use treewright::explore::{Derivations, Question, Setup, Temporaries};
 use treewright::pipeline::Pipeline;
 use treewright::registry::{OracleKind, SystemTag};
 use treewright::system::SystemOptions;
@@ -180,7 +180,7 @@ pub fn oracle(
         question.heads =
             heads.map_err(|_| wrong("the gold tree of a dependency system is a row of heads"))?;
     }
-    let setup = Setup { system, oracle, temporary: None, max_unary: None, bare_words: None };
+    let setup = Setup { system, oracle, temporaries: Temporaries::Usual, max_unary: None, bare_words: None };
     let answer = question.answer(&setup).map_err(|why| exception(Error::new(Code::Underivable, why)))?;
     let value = json!({
         "loss": answer.loss,

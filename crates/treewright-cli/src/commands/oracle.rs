@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Value, json};
-use treewright::explore::{Question, Setup};
+use treewright::explore::{Question, Setup, Temporaries};
 use treewright::registry::{OracleKind, SystemTag};
 use treewright::systems::table::aligned;
 use treewright::tree::TreeKind;
@@ -96,7 +96,7 @@ pub fn run(args: &OracleArgs) -> Result<ExitCode> {
     let setup = Setup {
         system: args.system,
         oracle,
-        temporary: args.temporary.clone(),
+        temporaries: args.temporary.clone().map_or(Temporaries::Usual, Temporaries::One),
         max_unary: args.max_unary,
         bare_words: (args.tags || args.bare_words).then_some(args.bare_words),
     };

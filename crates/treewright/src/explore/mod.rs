@@ -5,4 +5,4 @@ mod derivations;
 mod question;
 
 pub use derivations::{Derivation, Derivations};
-pub use question::{Answer, Question, Setup};
+pub use question::{Answer, Question, Setup, Temporaries};

@@ -19,14 +19,26 @@ pub struct Setup {
     pub system: SystemTag,
     /// The kind of oracle.
     pub oracle: OracleKind,
-    /// The one temporary symbol of sr-gap; by default `X:`, or for the static oracle one for each label.
-    pub temporary: Option<String>,
+    /// The temporary symbols of sr-gap.
+    pub temporaries: Temporaries,
     /// The limit of unary chains (in-order) or openings in a row (top-down), if there is one.
     pub max_unary: Option<u32>,
     /// Is X in `(X word)` a constituent above a word, or a tag? By default the tree tells: a constituent if some word
     /// stands without brackets of its own, if X is among the labels or opened by the actions, or if the words are
     /// just w0, w1, and so on.
     pub bare_words: Option<bool>,
+}
+
+/// The temporary symbols of a system over binary trees.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Temporaries {
+    /// `X:` alone, or for the static oracle one for each label.
+    #[default]
+    Usual,
+    /// This one alone, as it is written in the names of actions.
+    One(String),
+    /// No temporary symbol, as in a system for a treebank where every constituent has at most two parts.
+    None,
 }
 
 /// What is asked.
@@ -90,11 +102,12 @@ impl Question {
                 }
                 // An axiom stands inside trees only if gold has it there.
                 inner.extend(self.labels.iter().map(String::as_str).filter(|label| *label != root.as_str()));
-                let temporaries: Vec<String> = match &setup.temporary {
-                    Some(symbol) => vec![symbol.clone()],
+                let temporaries: Vec<String> = match &setup.temporaries {
+                    Temporaries::One(symbol) => vec![symbol.clone()],
+                    Temporaries::None => Vec::new(),
                     // One symbol is enough to build any tree; only the gold derivation itself names its own.
-                    None if kind != OracleKind::Static => vec!["X:".to_owned()],
-                    None => labels.iter().map(|label| format!("{label}:")).collect(),
+                    Temporaries::Usual if kind != OracleKind::Static => vec!["X:".to_owned()],
+                    Temporaries::Usual => labels.iter().map(|label| format!("{label}:")).collect(),
                 };
                 let temporaries = temporaries.iter().map(String::as_str);
                 let system = sr_gap::SrGap::new(Symbols::new(inner, temporaries, [root.as_str()]));
