@@ -1,4 +1,4 @@
-//! What a step costs with the exact dynamic oracle of SR-GAP, for sentences of 10 to 200 words.
+//! What a step costs with the exact dynamic oracle of SR-GAP, for sentences of 10 to 10,000 words.
 //!
 //! Random trees with 30 labels, one constituent in ten discontinuous; walks that follow the oracle but for one random
 //! action in ten, as training with exploration does: `system` is finding the legal actions and applying one, `oracle`
@@ -46,7 +46,9 @@ fn random_tree(rng: &mut Rng, n: usize) -> BinaryTree {
 }
 
 fn main() {
-    for n in [10, 20, 50, 100, 200] {
+    for n in [10, 20, 50, 100, 200, 1000, 10_000] {
+        // The longer the sentences, the fewer times.
+        let repeats = (20_000 / n).clamp(2, REPEATS);
         let mut rng = Rng::new(n as u64);
         let golds: Vec<BinaryTree> = (0..2000 / n + 1).map(|_| random_tree(&mut rng, n)).collect();
         let system = SrGap::from_trees(golds.iter(), &SystemOptions::default());
@@ -65,6 +67,7 @@ fn main() {
                 oracle.optimal(&system, &mut forest, &state, &legal, &mut optimal);
                 let choices = if rng.below(10) == 0 { &legal } else { &optimal };
                 let action = choices.iter().nth(rng.below(choices.len())).expect("within the set");
+                oracle.advance(&system, &forest, &state, action);
                 state = system.apply(&mut forest, &state, action);
                 walk.push(action);
             }
@@ -74,23 +77,24 @@ fn main() {
         let mut time = |with_oracle: bool| {
             let start = Instant::now();
             let before = nanoseconds(start);
-            for (gold, walk) in walks.iter().cycle().take(walks.len() * REPEATS) {
+            for (gold, walk) in walks.iter().cycle().take(walks.len() * repeats) {
                 let mut oracle = DynamicOracle::for_gold(&system, gold).expect("the tree is derivable");
                 let mut state = system.start(&mut forest, &sentence);
                 for &action in walk {
                     system.legal(&forest, &state, &mut legal);
                     if with_oracle {
                         oracle.optimal(&system, &mut forest, &state, &legal, &mut optimal);
+                        oracle.advance(&system, &forest, &state, action);
                     }
                     black_box((&legal, &optimal));
                     state = system.apply(&mut forest, &state, action);
                 }
             }
-            (nanoseconds(start) - before) / (n_steps * REPEATS) as u64
+            (nanoseconds(start) - before) / (n_steps * repeats) as u64
         };
         let (system_alone, both) = (time(false), time(true));
         println!(
-            "sr-gap n = {n:>3}: system {system_alone:>5} ns/step, oracle {:>6} ns/step ({n_steps} steps, {} actions)",
+            "sr-gap n = {n:>5}: system {system_alone:>5} ns/step, oracle {:>6} ns/step ({n_steps} steps, {} actions)",
             both.saturating_sub(system_alone),
             system.n_actions()
         );

@@ -159,6 +159,7 @@ fn only_idle_is_legal_at_the_end_and_changes_nothing() {
 }
 
 mod exactness;
+mod plain;
 
 /// The configurations of a derivation in the form of the paper's table 1: S, D, B and the action that led there.
 fn table(system: &SrGap, words: &[&str], actions: &[ActionId]) -> String {

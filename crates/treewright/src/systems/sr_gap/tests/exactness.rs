@@ -1,10 +1,11 @@
-//! The dynamic oracle against exhaustive search.
+//! The dynamic oracle against exhaustive search, and against its definition.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::*;
 use crate::forest::Kind;
 use crate::oracle::Oracle;
+use crate::systems::sr_gap::oracle::Gold;
 
 const AB: Shape<'static> = Shape { inner: &["A", "B"], ..SMALL };
 
@@ -113,17 +114,31 @@ impl Search<'_> {
 /// Every configuration, up to what the items are made of.
 #[track_caller]
 fn check_all(system: &SrGap, gold: &BinaryTree) -> usize {
-    let mut oracle = DynamicOracle::for_gold(system, gold).unwrap();
+    let oracle = DynamicOracle::for_gold(system, gold).unwrap();
     let mut search = Search { system, gold: pairs(system, gold), memo: FxHashMap::default() };
     let mut seen = FxHashSet::default();
-    laws::every_walk(system, gold.n_tokens(), |forest, state, _| {
-        let is_new = seen.insert(Search::key(forest, state));
-        if is_new {
-            let mut loss = |forest: &mut Forest, state: &State| search.loss(forest, state);
-            laws::oracle_agrees(system, &mut oracle, forest, state, &mut loss);
+    let mut forest = Forest::new();
+    let mut legal = ActionSet::default();
+    let mut todo = vec![(system.start(&mut forest, &laws::sentence(gold.n_tokens())), oracle)];
+    while let Some((state, mut oracle)) = todo.pop() {
+        if !seen.insert(Search::key(&forest, &state)) {
+            // Another way to the same items: the oracle has kept count on that way, too.
+            let truth = search.loss(&mut forest, &state);
+            assert_eq!(oracle.loss(system, &forest, &state), Some(truth), "{gold:?}");
+            continue;
         }
-        is_new
-    });
+        let mut loss = |forest: &mut Forest, state: &State| search.loss(forest, state);
+        laws::oracle_agrees(system, &mut oracle, &mut forest, &state, &mut loss);
+        if system.is_final(&forest, &state) {
+            continue;
+        }
+        system.legal(&forest, &state, &mut legal);
+        for action in legal.iter() {
+            let mut after = oracle.clone();
+            after.advance(system, &forest, &state, action);
+            todo.push((system.apply(&mut forest, &state, action), after));
+        }
+    }
     seen.len()
 }
 
@@ -171,17 +186,74 @@ fn the_oracle_is_exact_on_random_walks_of_up_to_eight_words() {
     let mut legal = ActionSet::default();
     for n in [5, 6, 6, 7, 8] {
         let gold = random_tree(&mut rng, n, AB);
-        let mut oracle = DynamicOracle::for_gold(&system, &gold).unwrap();
         let mut search = Search { system: &system, gold: pairs(&system, &gold), memo: FxHashMap::default() };
         for _ in 0..100 {
+            let mut oracle = DynamicOracle::for_gold(&system, &gold).unwrap();
             let mut state = system.start(&mut forest, &laws::sentence(n));
             while !system.is_final(&forest, &state) {
                 let mut loss = |forest: &mut Forest, state: &State| search.loss(forest, state);
                 laws::oracle_agrees(&system, &mut oracle, &mut forest, &state, &mut loss);
                 system.legal(&forest, &state, &mut legal);
                 let action = legal.iter().nth(rng.below(legal.len())).unwrap();
+                oracle.advance(&system, &forest, &state, action);
                 state = system.apply(&mut forest, &state, action);
             }
         }
+    }
+}
+
+#[test]
+fn without_temporaries_every_surplus_piece_costs_a_constituent() {
+    let system = SrGap::new(Symbols::new(["A", "B"], [], ["ROOT"]));
+    let shape = Shape { temporary: false, ..AB };
+    let mut rng = Rng::new(13);
+    for gold in (1..=3).flat_map(|n| every_tree(n, shape)) {
+        check_all(&system, &gold);
+    }
+    for (n, count) in [(4, 30), (5, 10), (6, 4)] {
+        for _ in 0..count {
+            check_all(&system, &random_tree(&mut rng, n, shape));
+        }
+    }
+    // Gold trees that take temporaries, in a system that has none.
+    for (n, count) in [(3, 10), (4, 20), (5, 10), (6, 4)] {
+        for _ in 0..count {
+            check_all(&system, &random_tree(&mut rng, n, AB));
+        }
+    }
+}
+
+/// Compares the oracle with its definition on random walks.
+#[track_caller]
+fn check_with_plain(system: &SrGap, gold: &BinaryTree, rng: &mut Rng, n_wrong: usize) {
+    let n = gold.n_tokens();
+    let plain = Gold::new(system, &gold.unbinarize()).unwrap();
+    let mut oracle = DynamicOracle::for_gold(system, gold).unwrap();
+    let (mut forest, mut legal, mut optimal) = (Forest::new(), ActionSet::default(), ActionSet::default());
+    let mut state = system.start(&mut forest, &laws::sentence(n));
+    while !system.is_final(&forest, &state) {
+        let mut loss = |forest: &mut Forest, state: &State| plain::loss(system, &plain, forest, state);
+        laws::oracle_agrees(system, &mut oracle, &mut forest, &state, &mut loss);
+        system.legal(&forest, &state, &mut legal);
+        oracle.optimal(system, &mut forest, &state, &legal, &mut optimal);
+        let choices = if rng.below(100) < n_wrong { &legal } else { &optimal };
+        let action = choices.iter().nth(rng.below(choices.len())).unwrap();
+        oracle.advance(system, &forest, &state, action);
+        state = system.apply(&mut forest, &state, action);
+    }
+    assert_eq!(oracle.loss(system, &forest, &state), Some(plain::loss(system, &plain, &mut forest, &state)));
+}
+
+#[test]
+fn long_walks_keep_the_loss_that_is_read_from_scratch() {
+    let mut rng = Rng::new(17);
+    for round in 0..150 {
+        let n = 2 + rng.below(30);
+        let with = |temporary, discontinuous| Shape { temporary, discontinuous, ..AB };
+        let gold = random_tree(&mut rng, n, with(round % 3 > 0, round % 4 > 0));
+        let temporaries: &[&str] = if round % 3 == 1 { &["X:"] } else { &[] };
+        let roots: &[&str] = if round % 5 == 0 { &["ROOT", "B"] } else { &["ROOT"] };
+        let system = SrGap::new(Symbols::new(["A", "B"], temporaries.iter().copied(), roots.iter().copied()));
+        check_with_plain(&system, &gold, &mut rng, [2, 10, 50][round / 7 % 3]);
     }
 }
