@@ -47,9 +47,45 @@ pub(crate) fn feature(template: u32, a: u32, b: u32, c: u32) -> u32 {
     ((z.wrapping_mul(K) >> 32) as u32).max(1)
 }
 
+/// Several texts as one key of a map in memory. Each comes after its length, so no other texts have the same key, whatever
+/// characters they are made of.
+pub(crate) fn joined<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+    let mut key = String::new();
+    for text in texts {
+        // Six bits of the length in a byte, as long as there are any.
+        let mut rest = text.len();
+        while rest >= 64 {
+            key.push(char::from(64 | (rest % 64) as u8));
+            rest /= 64;
+        }
+        key.push(char::from(rest as u8));
+        key.push_str(text);
+    }
+    key
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Texts that are cut elsewhere have other keys, also where they hold what lengths are written with.
+    #[test]
+    fn joined_keys_differ_wherever_texts_do() {
+        let joints = ["", "\n", "\t", "\0", "\u{1}", "\u{2}", "A", "\u{1}a", &"b".repeat(63), &"c".repeat(5000)];
+        let mut keys = Vec::new();
+        for joint in joints {
+            let text = format!("a{joint}b");
+            keys.extend((0..=text.len()).map(|at| joined([&text[..at], &text[at..]])));
+            keys.extend([joined([&*text]), joined([&*text, "", ""])]);
+        }
+        let same = [joined(["ab"]), joined(["", "ab"]), joined(["a", "b"]), joined(["ab", ""])];
+        assert!(same.iter().collect::<std::collections::BTreeSet<_>>().len() == same.len());
+        let n = keys.len();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), n);
+        assert_eq!(joined([]), "");
+    }
 
     #[test]
     fn keys_are_fixed() {

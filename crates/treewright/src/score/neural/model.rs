@@ -14,6 +14,7 @@ use super::places::Places;
 use super::words::{Lexicon, Reader, TagSet};
 use crate::config::{EncoderFiles, NeuralConfig};
 use crate::error::Result;
+use crate::hash;
 use crate::score::{Rows, Scorer, Shared, SlotId, Slots, StoredScorer, Views, WordTags, bad_model};
 use crate::sentence::{Sentence, Str, Token};
 
@@ -152,7 +153,7 @@ impl Cache {
             for (position, token) in sentence.tokens.iter().enumerate() {
                 let key = match reader.tags {
                     false => token.form.clone(),
-                    true => [&*token.form, &*token.tag, &*token.xpos, &*token.feats].join("\t").into(),
+                    true => hash::joined([&*token.form, &*token.tag, &*token.xpos, &*token.feats]).into(),
                 };
                 let next = self.places.len() as u32;
                 places[encoding.batch.row(i, position)] = *self.places.entry(key).or_insert_with(|| {

@@ -14,6 +14,7 @@ use super::stored::{self, Bits};
 use super::tokenizer::Tokenizer;
 use super::{Encoder, Layout, PIECES, Sizes, load};
 use crate::config::EncoderFiles;
+use crate::hash;
 use crate::map::WordSource;
 use crate::rng::Rng;
 use crate::score::neural::file::Extra;
@@ -407,14 +408,9 @@ impl EncoderInput {
     }
 }
 
-/// The words of a sentence.
+/// The words of a sentence, as the key of its vectors.
 fn key(sentence: &Sentence) -> String {
-    let mut key = String::new();
-    for token in &sentence.tokens {
-        key.push_str(&token.form);
-        key.push('\n');
-    }
-    key
+    hash::joined(sentence.tokens.iter().map(|token| &*token.form))
 }
 
 /// Widens the vector of a word.
