@@ -27,7 +27,7 @@ fn unpack() -> Result<(), String> {
     let mut decoder = flate2::read::MultiGzDecoder::new(&file[..]);
     decoder.read_to_end(&mut model).map_err(|error| error.to_string())?;
     if model.starts_with(layout::PACKED_MAGIC) {
-        model = layout::unpack(&model)?;
+        model = layout::unpack(&model, usize::MAX)?;
     }
     let folder = std::env::var("OUT_DIR").expect("cargo gives a folder");
     std::fs::write(Path::new(&folder).join("english.model"), model).map_err(|error| error.to_string())

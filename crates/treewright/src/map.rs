@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use memmap2::{Mmap, MmapOptions};
 
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 
 /// The numbers: owned after training, or a view of a mapped file.
 pub trait WordSource: Send + Sync + std::fmt::Debug {
@@ -37,14 +37,23 @@ pub(crate) enum Bytes {
     Static(&'static [u8]),
     /// In 64-bit words, so that they are aligned, with the number of bytes.
     Owned(Vec<u64>, usize),
+    /// The same, of a gzipped file with this many bytes.
+    Gunzipped {
+        words: Vec<u64>,
+        length: usize,
+        stored: usize,
+    },
     /// Of a packed model. Long vectors are aligned in practice; where one is not, words are copied.
     Unpacked(Vec<u8>),
 }
 
 impl Bytes {
-    /// Maps a file, or unpacks it if it is gzipped.
+    /// Maps a file, or unpacks it if it is gzipped. What is no file, such as a pipe, is read.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path)?;
+        let mut file = File::open(path)?;
+        if !file.metadata()?.is_file() {
+            return Self::of(&read_model(&mut file)?);
+        }
         // SAFETY: the map is read only. If another process truncates or rewrites the file meanwhile, reads may fault
         // or see other bytes; model files are replaced by renaming a finished file, which leaves a map intact.
         // All of it is wanted at once: asking for it now is faster than faults one page at a time.
@@ -57,10 +66,10 @@ impl Bytes {
 
     /// Unpacks gzipped bytes, straight to where they stay.
     fn unpack(gzipped: &[u8]) -> Result<Self> {
-        // The last four bytes tell the length, unless it is huge or there are several members. No byte can stand for more
-        // than 1032: a larger number is damage.
-        let length = gzipped.last_chunk().map_or(0, |length| u32::from_le_bytes(*length) as usize);
-        let mut words = vec![0u64; length.min(gzipped.len() * 1032) / 8 + 1];
+        let (stored, max) = (gzipped.len(), max_unpacked(gzipped.len()));
+        // The last four bytes tell the length, unless it is huge or there are several members.
+        let claimed = gzipped.last_chunk().map_or(0, |length| u32::from_le_bytes(*length) as usize);
+        let mut words = vec![0u64; claimed.min(max) / 8 + 1];
         let mut source = flate2::read::MultiGzDecoder::new(gzipped);
         let mut length = 0;
         loop {
@@ -69,13 +78,24 @@ impl Bytes {
                 n => n?,
             };
             length += n;
+            if length > max {
+                return Err(Error::new(Code::BadModel, TOO_LARGE));
+            }
             if n == 0 {
-                return Ok(Bytes::Owned(words, length));
+                return Ok(Bytes::Gunzipped { words, length, stored });
             }
             if length == words.len() * 8 {
-                words.resize(words.len() * 2, 0);
+                words.resize((words.len() * 2).min(max / 8 + 1), 0);
             }
         }
+    }
+
+    /// The most bytes that these, as the file they come from is large, may unpack to.
+    pub(crate) fn max_unpacked(&self) -> usize {
+        max_unpacked(match self {
+            Bytes::Gunzipped { stored, .. } => *stored,
+            _ => self.get().len(),
+        })
     }
 
     /// A copy of the bytes of a file, unpacked if they are gzipped.
@@ -95,10 +115,33 @@ impl Bytes {
         match self {
             Bytes::Mapped(map) => map,
             Bytes::Static(bytes) => bytes,
-            Bytes::Owned(words, length) => &bytemuck::cast_slice(words)[..*length],
+            Bytes::Owned(words, length) | Bytes::Gunzipped { words, length, .. } => {
+                &bytemuck::cast_slice(words)[..*length]
+            }
             Bytes::Unpacked(bytes) => bytes,
         }
     }
+}
+
+/// The most bytes that a model file of `stored` bytes may unpack to, in any step. Real models grow at most twelvefold; a
+/// file that grows more is damaged, or made to fill the memory.
+fn max_unpacked(stored: usize) -> usize {
+    stored.saturating_mul(64).saturating_add(1 << 20)
+}
+
+const TOO_LARGE: &str = "the file is damaged: it unpacks to far more than a model of its size";
+
+/// What every kind of model file that is not gzipped begins with.
+const MODEL_PREFIX: &[u8] = b"TREEW";
+
+/// All bytes of a pipe or a device, if they begin like those of a model: others may never end.
+fn read_model(source: &mut impl Read) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.by_ref().take(MODEL_PREFIX.len() as u64).read_to_end(&mut bytes)?;
+    if bytes.starts_with(&GZIP_MAGIC) || bytes == MODEL_PREFIX {
+        source.read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
 }
 
 /// A part of the bytes of a model.
@@ -145,11 +188,6 @@ mod tests {
     /// What the last bytes say may be too little (of several members they tell the last) or, if damaged, too much.
     #[test]
     fn gzipped_bytes_are_unpacked_whatever_length_they_claim() {
-        let gzipped = |bytes: &[u8]| {
-            let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-            out.write_all(bytes).expect("memory");
-            out.finish().expect("memory")
-        };
         for length in [0, 1, 7, 8, 9, 1000, 4096] {
             let bytes: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
             assert_eq!(Bytes::unpack(&gzipped(&bytes)).expect("whole").get(), bytes);
@@ -159,5 +197,32 @@ mod tests {
         let mut damaged = gzipped(b"text");
         damaged.last_chunk_mut::<4>().expect("a length").fill(0xff);
         assert!(Bytes::unpack(&damaged).is_err());
+    }
+
+    fn gzipped(bytes: &[u8]) -> Vec<u8> {
+        let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        out.write_all(bytes).expect("memory");
+        out.finish().expect("memory")
+    }
+
+    /// Its last bytes may claim any length.
+    #[test]
+    fn a_small_file_that_unpacks_to_gigabytes_is_refused() {
+        let bomb = gzipped(&vec![0; 64 << 20]);
+        assert!(bomb.len() < 1 << 17, "{}", bomb.len());
+        let mut lying = bomb.clone();
+        lying.last_chunk_mut::<4>().expect("a length").fill(0);
+        for bomb in [bomb, lying] {
+            let error = Bytes::unpack(&bomb).expect_err("far more than any model");
+            assert_eq!((error.code, &*error.message), (Code::BadModel, TOO_LARGE));
+        }
+    }
+
+    #[test]
+    fn only_what_begins_like_a_model_is_read_from_a_pipe() {
+        assert_eq!(read_model(&mut std::io::repeat(0)).expect("bytes"), [0; 5]);
+        assert_eq!(read_model(&mut &b"TREEWRT\nmodel"[..]).expect("bytes"), b"TREEWRT\nmodel");
+        let file = gzipped(b"TREEWRT\n");
+        assert_eq!(read_model(&mut &file[..]).expect("bytes"), file);
     }
 }

@@ -14,12 +14,13 @@ pub(crate) use crate::weights::layout::PACKED_MAGIC;
 /// The bytes of a model file, packed or not.
 ///
 /// # Errors
-/// When they are packed and damaged.
+/// When they are packed and damaged, or would unpack to far more than any model of their size.
 pub(crate) fn unpacked(file: Bytes) -> Result<ByteRange> {
     if !file.get().starts_with(PACKED_MAGIC) {
         return Ok(ByteRange::all_of(file));
     }
-    let unpacked = unpack(file.get()).map_err(|message| Error::new(Code::BadModel, message))?;
+    let unpacked =
+        unpack(file.get(), file.max_unpacked()).map_err(|message| Error::new(Code::BadModel, message))?;
     Ok(ByteRange::all_of(Bytes::Unpacked(unpacked)))
 }
 
@@ -108,10 +109,33 @@ mod tests {
     fn what_comes_again_is_unpacked() {
         let chunk = |numbers: &[u32]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>();
         let plain = [&PACKED_MAGIC[..], &chunk(&[PLAIN, 5]), b"model"].concat();
-        let with = |again: [u32; 2]| unpack(&[&plain[..], &chunk(&[AGAIN, again[0], again[1]])].concat());
+        let with =
+            |again: [u32; 2]| unpack(&[&plain[..], &chunk(&[AGAIN, again[0], again[1]])].concat(), 100);
         assert_eq!(with([1, 3]).expect("a copy"), b"modelode");
         for damaged in [[0, 6], [5, 1], [u32::MAX, u32::MAX]] {
             assert!(with(damaged).is_err(), "{damaged:?}");
+        }
+    }
+
+    /// Every kind of chunk, alone, twice, and as a copy of copies.
+    #[test]
+    fn no_chunk_unpacks_to_more_than_a_file_of_this_size_may() {
+        let numbers = |numbers: &[u32]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>();
+        let plain = [&numbers(&[PLAIN, 100])[..], &[1; 100]].concat();
+        // Two empty buckets, and columns that nothing uses.
+        let table = [&numbers(&[TABLE, 2, 60_000, 0, 0, 1])[..], &[0; 4]].concat();
+        let again = |n: u32| numbers(&[AGAIN, 0, n]);
+        for (chunks, size) in [
+            ([plain.clone(), Vec::new(), Vec::new()], 100),
+            ([plain.clone(), plain.clone(), Vec::new()], 200),
+            ([table.clone(), Vec::new(), Vec::new()], 128),
+            ([table.clone(), table, plain.clone()], 356),
+            ([plain, again(100), again(200)], 400),
+        ] {
+            let packed = [PACKED_MAGIC.to_vec(), chunks.concat()].concat();
+            assert_eq!(unpack(&packed, size).map(|bytes| bytes.len()), Ok(size));
+            let message = unpack(&packed, size - 1).expect_err("one byte too many");
+            assert!(message.contains("far more than a model"), "{message}");
         }
     }
 }

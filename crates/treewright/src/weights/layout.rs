@@ -101,27 +101,34 @@ pub const TABLE: u32 = 1;
 /// See [`PLAIN`].
 pub const AGAIN: u32 = 2;
 
-/// Unpacks a packed model to the bytes of a model file.
+/// Unpacks a packed model to the bytes of a model file, of which there may be at most `max`.
 ///
 /// # Errors
-/// When it is damaged.
-pub fn unpack(packed: &[u8]) -> Result<Vec<u8>, &'static str> {
+/// When it is damaged, or larger.
+pub fn unpack(packed: &[u8], max: usize) -> Result<Vec<u8>, &'static str> {
     let mut out = Vec::new();
     let mut rest = packed.strip_prefix(PACKED_MAGIC).ok_or("this is not a packed model")?;
     while !rest.is_empty() {
         match number(&mut rest)? {
             PLAIN => {
                 let length = number(&mut rest)? as usize;
-                out.extend_from_slice(take(&mut rest, length)?);
+                let bytes = take(&mut rest, length)?;
+                if bytes.len() > max - out.len() {
+                    return Err(TOO_LARGE);
+                }
+                out.extend_from_slice(bytes);
             }
             TABLE => {
-                let words = unpack_table(&mut rest)?;
+                let words = unpack_table(&mut rest, (max - out.len()) / 4)?;
                 out.extend(words.into_iter().flat_map(u32::to_le_bytes));
             }
             AGAIN => {
                 let (start, length) = (number(&mut rest)? as usize, number(&mut rest)? as usize);
                 let end = start.checked_add(length).filter(|end| *end <= out.len());
-                let end = end.filter(|_| out.len() + length <= MAX_UNPACKED).ok_or(DAMAGED_COPY)?;
+                let end = end.ok_or(DAMAGED_COPY)?;
+                if length > max - out.len() {
+                    return Err(TOO_LARGE);
+                }
                 out.extend_from_within(start..end);
             }
             _ => return Err("the packed model has a chunk of an unknown kind"),
@@ -130,8 +137,7 @@ pub fn unpack(packed: &[u8]) -> Result<Vec<u8>, &'static str> {
     Ok(out)
 }
 
-/// No file is larger; more than that of copies is damage.
-const MAX_UNPACKED: usize = 1 << 31;
+const TOO_LARGE: &str = "the packed model is damaged: it unpacks to far more than a model of its size";
 const DAMAGED_COPY: &str = "the packed model is damaged: it repeats what is not there";
 const SHORT: &str = "the packed model is cut short";
 const DAMAGED: &str = "a table of the packed model is damaged";
@@ -152,8 +158,8 @@ fn list<'a>(input: &mut &'a [u8], n: usize) -> Result<impl Iterator<Item = u16> 
     Ok(low.iter().zip(high).map(|(&low, &high)| u16::from_le_bytes([low, high])))
 }
 
-/// The words of a packed table.
-pub fn unpack_table(input: &mut &[u8]) -> Result<Vec<u32>, &'static str> {
+/// The words of a packed table, of which there may be at most `max_words`.
+pub fn unpack_table(input: &mut &[u8], max_words: usize) -> Result<Vec<u32>, &'static str> {
     let mut size = || number(input).map(|n| n as usize);
     let (n_buckets, n_columns, n_features, n_weights, unit) = (size()?, size()?, size()?, size()?, size()?);
     let counts = list(input, n_buckets)?;
@@ -165,9 +171,12 @@ pub fn unpack_table(input: &mut &[u8]) -> Result<Vec<u32>, &'static str> {
     let mut weights = [list(input, n_single)?, list(input, n_others)?];
     let n_rows = sizes.clone().filter(|&size| is_row(size, n_columns)).count();
     let n_words = n_buckets * BUCKET_WORDS + n_weights;
-    if n_columns > 1 << 16 || n_words.saturating_add(n_rows.saturating_mul(row_words(n_columns))) > MAX_WORDS
-    {
+    let n_words = n_words.saturating_add(n_rows.saturating_mul(row_words(n_columns)));
+    if n_columns > 1 << 16 || n_words > MAX_WORDS {
         return Err(DAMAGED);
+    }
+    if n_words > max_words {
+        return Err(TOO_LARGE);
     }
     let mut layout = Layout::new(vec![0; n_buckets * BUCKET_WORDS], n_columns, n_rows);
     let mut sizes = sizes;

@@ -147,7 +147,7 @@ impl Table {
             out.extend(list.iter().map(|&number| number as u8));
             out.extend(list.iter().map(|&number| (number >> 8) as u8));
         }
-        unpack_table(&mut &out[..]).is_ok_and(|words| words == self.words()).then_some(out)
+        unpack_table(&mut &out[..], usize::MAX).is_ok_and(|words| words == self.words()).then_some(out)
     }
 
     /// All words.
@@ -367,10 +367,14 @@ mod tests {
                 let table = table(&features(n, n_columns), n_columns, 16);
                 let packed = table.packed().expect("in the order of buckets");
                 let mut rest = &packed[..];
-                assert_eq!(unpack_table(&mut rest).expect("whole"), table.words(), "{n} in {n_columns}");
+                assert_eq!(
+                    unpack_table(&mut rest, usize::MAX).expect("whole"),
+                    table.words(),
+                    "{n} in {n_columns}"
+                );
                 assert!(rest.is_empty());
                 for end in [0, 19, packed.len() / 2, packed.len() - 1] {
-                    assert!(unpack_table(&mut &packed[..end]).is_err(), "{end} bytes");
+                    assert!(unpack_table(&mut &packed[..end], usize::MAX).is_err(), "{end} bytes");
                 }
             }
         }
@@ -384,7 +388,7 @@ mod tests {
             for byte in [0, 1, 9, 37, 255] {
                 let mut changed = packed.clone();
                 changed[at] = byte;
-                n_refused += usize::from(unpack_table(&mut &changed[..]).is_err());
+                n_refused += usize::from(unpack_table(&mut &changed[..], usize::MAX).is_err());
             }
         }
         // Sizes, counts and columns are checked; a fingerprint or a weight may be anything.
