@@ -97,14 +97,40 @@ impl Table {
         })
     }
 
-    /// A table from the words of a file, if they can be one. What is read later is bounded by `words`, whatever they hold.
+    /// A table from the words of a file, if they can be one: the weights of every feature stand in them, in columns that
+    /// there are.
     pub(crate) fn from_words(source: Arc<dyn WordSource>, n_columns: usize, shape: Shape) -> Option<Self> {
         let Shape { n_buckets, n_features, fingerprint_bits } = shape;
         let fits = (1..1 << 27).contains(&n_buckets) && n_buckets * BUCKET_WORDS <= source.words().len();
         let is_filled = fits && n_features <= n_buckets * BUCKET;
         let is_sound = is_filled && n_columns <= 1 << 16 && (1..=32).contains(&fingerprint_bits);
-        let fingerprint_mask = mask(fingerprint_bits.clamp(1, 32));
-        is_sound.then_some(Table { source, n_buckets, n_columns, n_features, fingerprint_mask })
+        if !is_sound {
+            return None;
+        }
+        let fingerprint_mask = mask(fingerprint_bits);
+        let table = Table { source, n_buckets, n_columns, n_features, fingerprint_mask };
+        table.has_all_weights().then_some(table)
+    }
+
+    /// Do the weights of every feature stand in the table?
+    fn has_all_weights(&self) -> bool {
+        let (words, row) = (self.words(), row_words(self.n_columns));
+        let is_there = |place: u32| {
+            let (start, n) = ((place >> COUNT_BITS) as usize, place as usize & MAX_PAIRS);
+            let column = usize::from(unpack(place & !SINGLE).0);
+            if place & SINGLE != 0 {
+                column < self.n_columns
+            } else {
+                start + if n == 0 { row } else { n } <= words.len()
+            }
+        };
+        let mut is_sound = true;
+        for bucket in &words.as_chunks::<BUCKET_WORDS>().0[..self.n_buckets] {
+            for i in 0..BUCKET {
+                is_sound &= bucket[i] == 0 || is_there(bucket[BUCKET + i]);
+            }
+        }
+        is_sound
     }
 
     /// What a file says of it beside its words and columns.
@@ -130,7 +156,7 @@ impl Table {
             let which = usize::from(pairs.len() != 1);
             let mut last = 0;
             for (column, weight) in pairs {
-                steps[which].push(column - last);
+                steps[which].push(column.checked_sub(last)?);
                 let weight = i32::from(weight) / i32::from(unit);
                 weights[which].push((weight << 1 ^ weight >> 31) as u16);
                 last = column;
@@ -393,6 +419,33 @@ mod tests {
         }
         // Sizes, counts and columns are checked; a fingerprint or a weight may be anything.
         assert!(n_refused > packed.len(), "{n_refused} of {}", 5 * packed.len());
+    }
+
+    /// Whatever a place holds, the table is refused, or can be listed, packed and summed.
+    #[test]
+    fn a_table_with_a_place_outside_it_is_refused() {
+        let (n_columns, bits) = (37, 16);
+        let whole = table(&features(50, n_columns), n_columns, bits);
+        let read = |words| Table::from_words(Arc::new(words), n_columns, whole.shape());
+        assert!(read(whole.words().to_vec()).is_some());
+        let n_words = whole.words().len() as u32;
+        let used = |at: &usize| at % BUCKET_WORDS < BUCKET && whole.words()[*at] != 0;
+        let slots: Vec<usize> = (0..whole.n_buckets * BUCKET_WORDS).filter(used).collect();
+        for &slot in &slots {
+            let with = |place: u32| {
+                let mut words = whole.words().to_vec();
+                words[slot + BUCKET] = place;
+                read(words)
+            };
+            for outside in [n_words, n_words - 1, 1 << 25] {
+                assert!(with(outside << COUNT_BITS).is_none(), "a row at {outside}");
+                assert!(with(outside << COUNT_BITS | 2).is_none(), "pairs at {outside}");
+            }
+            assert!(with(SINGLE | pack((37, 1))).is_none(), "a column that is not there");
+            let last = with((n_words - 2) << COUNT_BITS | 2).expect("the last two words");
+            assert_eq!(last.features().count(), slots.len());
+            last.packed();
+        }
     }
 
     #[test]
