@@ -171,7 +171,14 @@ fn read(files: &EncoderFiles, n_layers: usize) -> Result<Encoder, String> {
     };
     sizes.check()?;
     let layout = Layout::new(sizes);
-    let mut all = vec![0.0; layout.arrays.n_numbers];
+    let n_numbers = layout.arrays.n_numbers;
+    if n_numbers > file.max_numbers() {
+        return Err(format!(
+            "the encoder has {n_numbers} weights by its config.json, but its model.safetensors has only {} bytes",
+            weights.len()
+        ));
+    }
+    let mut all = vec![0.0; n_numbers];
     file.copy(kind, &layout, n_pieces, &mut all)?;
     if !all.iter().all(|number| number.is_finite()) {
         return Err("the encoder has weights that are not finite".to_owned());
@@ -206,6 +213,11 @@ impl<'a> Weights<'a> {
         let prefix = ["", "bert.", "mpnet."].into_iter().find(|prefix| has(prefix));
         let prefix = prefix.ok_or("the encoder has no embeddings.word_embeddings.weight")?;
         Ok(Weights { header, bytes, prefix })
+    }
+
+    /// No file of this size has more numbers.
+    fn max_numbers(&self) -> usize {
+        self.bytes.len() / 2
     }
 
     fn entry(&self, name: &str) -> Result<Entry, String> {

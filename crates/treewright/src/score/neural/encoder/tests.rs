@@ -113,6 +113,21 @@ fn files_can_be_written() {
     }
 }
 
+/// Without asking for the memory first.
+#[test]
+fn an_encoder_with_more_weights_than_its_file_is_refused() {
+    let files = tiny_files();
+    let mut config: serde_json::Value = serde_json::from_str(&files.config).expect("JSON");
+    for name in ["hidden_size", "intermediate_size"] {
+        config[name] = (1 << 14).into();
+    }
+    config["max_position_embeddings"] = ((1 << 20) - 1).into();
+    config["num_hidden_layers"] = 1024.into();
+    let files = EncoderFiles { config: config.to_string(), ..files };
+    let error = Encoder::read(&files, 1024).expect_err("sizes beyond the file");
+    assert!(error.message.contains("model.safetensors has only"), "{error}");
+}
+
 #[test]
 fn bad_files_are_refused() {
     let files = tiny_files();
