@@ -118,6 +118,9 @@ impl<S: TransitionSystem> Beam<S> {
                 }
             }
         }
+        if self.candidates.is_empty() {
+            self.go_on(system);
+        }
         self.level = self.items.len();
         let best = self.candidates.first().map_or(0.0, |best| best.score);
         for &Candidate { score, parent, action } in &self.candidates {
@@ -130,6 +133,20 @@ impl<S: TransitionSystem> Beam<S> {
                 None => before,
             };
             self.items.push(Item { state, score, parent, action, score_gap: score_gap.max(best - score) });
+        }
+    }
+
+    /// Where no score is a number above minus infinity, takes the first action of the best item that has one.
+    #[cold]
+    fn go_on(&mut self, system: &S) {
+        for parent in self.level..self.items.len() {
+            let Item { state, score, .. } = self.items[parent];
+            system.legal(&self.forest, &state, &mut self.legal);
+            if let Some(action) = self.legal.first() {
+                let parent = parent as u32;
+                self.candidates.push(Candidate { score, parent, action: Some(action) });
+                return;
+            }
         }
     }
 
@@ -273,6 +290,35 @@ mod tests {
             }
         }
         assert_eq!(min_score(&[], 1, 5.0), f32::NEG_INFINITY);
+    }
+
+    /// The same score for everything.
+    struct Constant(usize, f32);
+
+    impl Scorer for Constant {
+        fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
+            rows.reset_for(queries, self.0);
+            let n_rows = Views::by_row(queries).count();
+            (0..n_rows).for_each(|row| rows.row_mut(row).fill(self.1));
+        }
+    }
+
+    #[test]
+    fn scores_that_are_no_numbers_give_a_tree() {
+        let system = ArcHybridSwap::with_labels(["a".into(), "b".into()], true);
+        let sentence = laws::sentence(6);
+        for score in [f32::NAN, f32::NEG_INFINITY, f32::INFINITY, f32::MAX, f32::MIN] {
+            for max_gap in [0.0, f64::INFINITY] {
+                let scorer = &mut Constant(system.n_actions(), score);
+                let mut n_found = 0;
+                let input = Input { system: &system, scorer, sentence: &sentence };
+                Beam::new(4).with_max_gap(max_gap).decode(input, &mut |found| {
+                    n_found += usize::from(system.is_final(found.forest, &found.state));
+                    true
+                });
+                assert!(n_found > 0, "scores of {score}");
+            }
+        }
     }
 
     /// Pruning drops items by their score gaps, and these are what they are said to be.

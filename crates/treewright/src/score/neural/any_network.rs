@@ -108,7 +108,8 @@ impl<N: AnyNetwork> NetworkModel<N> {
     fn stored(network: Arc<N>, all: &[f32], extra: &[Extra], precision: Precision) -> Self {
         let (arrays, vectors) = network.stored();
         let words = file::write(arrays, all, vectors, extra, precision);
-        let (numbers, ..) = file::read(&words, arrays, extra).expect("what was just written can be read");
+        let read = file::read_written(&words, arrays, extra);
+        let (numbers, ..) = read.expect("what was just written can be read");
         Self::of_file(network, Arc::new(words), numbers)
     }
 

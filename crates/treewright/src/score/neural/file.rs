@@ -176,6 +176,8 @@ struct Reader<'a> {
     start: usize,
     /// Where the last array ends.
     end: usize,
+    /// Are infinite numbers errors?
+    is_strict: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -183,7 +185,13 @@ impl<'a> Reader<'a> {
         let (length, rest) = bytemuck::cast_slice::<u32, u8>(words).split_first_chunk::<8>()?;
         let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
         let (header, numbers) = rest.split_at_checked(length)?;
-        Some(Reader { header: serde_json::from_slice(header).ok()?, numbers, start: 8 + length, end: 0 })
+        Some(Reader {
+            header: serde_json::from_slice(header).ok()?,
+            numbers,
+            start: 8 + length,
+            end: 0,
+            is_strict: true,
+        })
     }
 
     fn has(&self, name: &str) -> bool {
@@ -207,7 +215,25 @@ impl<'a> Reader<'a> {
             return Err(format!("the network's array {name} is not as large as its settings say"));
         }
         self.end = after;
-        Ok(self.numbers.get(expected[0]..after).ok_or("the network's arrays are cut short")?)
+        let bytes = self.numbers.get(expected[0]..after).ok_or("the network's arrays are cut short")?;
+        if self.is_strict && !is_finite(bytes, dtype) {
+            return Err(format!("the network's array {name} has infinite numbers, or what is no number"));
+        }
+        Ok(bytes)
+    }
+}
+
+/// Are all numbers of an array finite?
+fn is_finite(bytes: &[u8], dtype: &str) -> bool {
+    // No early end, so that many are looked at at once.
+    match dtype {
+        "F32" => floats(bytes).fold(true, |is_finite, number| is_finite & number.is_finite()),
+        "F16" => {
+            const EXPONENT: u16 = 0x7C00;
+            let halves = bytes.as_chunks().0.iter().map(|bytes| u16::from_le_bytes(*bytes));
+            halves.fold(true, |is_finite, number| is_finite & (number & EXPONENT != EXPONENT))
+        }
+        _ => true,
     }
 }
 
@@ -218,13 +244,32 @@ fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
 /// The numbers of a network in a file, its word vectors, and the bytes of further arrays.
 ///
 /// # Errors
-/// When the file has other arrays than the network.
+/// When the file has other arrays than the network, or a number that is not finite.
 pub(in crate::score) fn read<'a>(
     words: &'a [u32],
     arrays: &Arrays,
     extra: &[Extra],
 ) -> Result<(Numbers, Vectors, Vec<&'a [u8]>), String> {
-    let mut file = Reader::open(words).ok_or("the header of the network's arrays is damaged")?;
+    let file = Reader::open(words).ok_or("the header of the network's arrays is damaged")?;
+    read_arrays(file, words, arrays, extra)
+}
+
+/// The same for what [`write()`] just wrote, with any numbers: training may have found infinite ones.
+pub(in crate::score) fn read_written<'a>(
+    words: &'a [u32],
+    arrays: &Arrays,
+    extra: &[Extra],
+) -> Result<(Numbers, Vectors, Vec<&'a [u8]>), String> {
+    let file = Reader::open(words).ok_or("the header of the network's arrays is damaged")?;
+    read_arrays(Reader { is_strict: false, ..file }, words, arrays, extra)
+}
+
+fn read_arrays<'a>(
+    mut file: Reader<'a>,
+    words: &'a [u32],
+    arrays: &Arrays,
+    extra: &[Extra],
+) -> Result<(Numbers, Vectors, Vec<&'a [u8]>), String> {
     let is_quantised_file = arrays.named.iter().any(|named| file.has(&scales_name(&named.name)));
     let mut all = Vec::new();
     for named in &arrays.named {
@@ -251,6 +296,9 @@ pub(in crate::score) fn read<'a>(
         vectors.scales = floats(file.next("vectors.scales", "F32", &[n])?).collect();
         vectors.values = bytemuck::cast_slice(file.next("vectors", "I8", &[n, width])?).to_vec();
         vectors.width = width;
+    }
+    if file.is_strict && !all.iter().all(|number| number.is_finite()) {
+        return Err("the network has weights that are not finite".to_owned());
     }
     let mut bytes = Vec::with_capacity(extra.len());
     for Extra { name, dtype, shape, .. } in extra {

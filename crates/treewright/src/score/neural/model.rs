@@ -105,7 +105,7 @@ impl ParsingNetwork for Network {
 impl Network {
     /// The bytes of the arrays of its encoder in its file.
     fn encoder_arrays<'a>(&self, encoder: &EncoderInput, words: &'a [u32]) -> Option<Vec<&'a [u8]>> {
-        let (.., arrays) = file::read(words, &self.arrays, &encoder.header.outline()).ok()?;
+        let (.., arrays) = file::read_written(words, &self.arrays, &encoder.header.outline()).ok()?;
         Some(arrays)
     }
 }

@@ -360,6 +360,38 @@ fn a_network_that_does_not_fit_its_file_is_refused() {
     assert!(load(&header, words, 5).is_err(), "characters out of order");
 }
 
+#[test]
+fn a_network_with_weights_that_are_not_finite_is_refused() {
+    let sentence = Sentence::from_tagged([("a", "T"), ("b", "U")]);
+    let network = Arc::new(network(&small(), &[&sentence], &[1, 3, 5]));
+    let all = network.start(&mut Rng::new(8));
+    let load = |model: &NeuralModel| {
+        let mut header = model.header();
+        header["settings"]["places"] = default_places(TreeKind::Dependencies, false).into();
+        read(header, model.words(), &[1, 3, 5])
+    };
+    let whole = NeuralModel::new(network.clone(), &all, &[]);
+    assert!(load(&whole).is_ok());
+    for name in ["words", "output.weights", "output.bias"] {
+        for number in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            let mut all = all.clone();
+            array(&network, name).of_mut(&mut all)[1] = number;
+            let model = NeuralModel::new(network.clone(), &all, &[]);
+            let error = load(&model).expect_err(&format!("{name} with {number}"));
+            assert!(error.message.contains(name), "{error}");
+        }
+    }
+    // In 8 bits a finite scale can still give an infinite weight.
+    let small = whole.quantized().expect("a network can be quantised");
+    let header = small.header();
+    let mut words = small.words().to_vec();
+    let numbers = words.len() / 2..words.len();
+    words[numbers].fill(f32::MAX.to_bits());
+    let mut settings = header.clone();
+    settings["settings"]["places"] = default_places(TreeKind::Dependencies, false).into();
+    assert!(read(settings, &words, &[1, 3, 5]).is_err(), "scales near the largest number");
+}
+
 /// 8-bit numbers are off by half a step at most, are a quarter of the size, and survive their file.
 #[test]
 fn numbers_of_eight_bits_are_close_to_those_of_32() {
