@@ -8,6 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use treewright::config::DecoderKind;
 use treewright::registry::{OracleKind, SystemTag};
 use treewright::score::ScorerKind;
+use treewright::segment::Spaces;
 use treewright::train::TextPart;
 use treewright::tree::TreeKind;
 use treewright::treebank::Format;
@@ -74,6 +75,11 @@ pub fn trained_decoder() -> impl TypedValueParser<Value = DecoderKind> {
 /// A kind of oracle.
 pub fn oracle() -> impl TypedValueParser<Value = OracleKind> {
     one_of(OracleKind::ALL, |oracle| oracle.name())
+}
+
+/// How text is written.
+pub fn spaces() -> impl TypedValueParser<Value = Spaces> {
+    one_of(Spaces::ALL, |spaces| spaces.name())
 }
 
 /// A part of a model that comes before the parser.

@@ -67,6 +67,26 @@ impl DecoderKind {
 
 by_name!(DecoderKind, "decoder");
 
+/// What happens to trees with empty elements (`-NONE-`), as Penn treebanks have them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Traces {
+    /// The empty elements are removed, with the function labels whose indices point to them.
+    #[default]
+    Remove,
+    /// They are words like any others.
+    Keep,
+    /// The same as `Remove`; a model keeps this if there were some.
+    Removed,
+}
+
+impl Traces {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over references")]
+    fn is_default(&self) -> bool {
+        *self == Traces::Remove
+    }
+}
+
 /// Everything that a training run depends on beside its data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -106,8 +126,12 @@ pub struct TrainConfig {
     /// Classes of words, from word vectors; kept in the model's vocabulary.
     #[serde(skip)]
     pub classes: Arc<WordClasses>,
-    /// Head rules for binary systems.
+    /// Head rules for binary systems: the name of a table, or `auto`, for the one that fits the labels of the training data.
+    /// A model keeps the name of the table.
     pub head_rules: String,
+    /// Constituents: what happens to trees with empty elements.
+    #[serde(skip_serializing_if = "Traces::is_default")]
+    pub traces: Traces,
     /// Sisters that a temporary symbol remembers.
     pub markov_order: usize,
     /// Dependencies: exactly one word hangs from the root.
@@ -141,6 +165,9 @@ pub struct TrainConfig {
     #[serde(skip_serializing_if = "StackLstmConfig::is_default")]
     pub stack_lstm: StackLstmConfig,
 }
+
+/// Stands for head rules that are chosen by the labels.
+const AUTO: &str = "auto";
 
 const PERCEPTRON: &str = "perceptron";
 
@@ -176,7 +203,8 @@ impl Default for TrainConfig {
             seed: 1,
             jobs: 1,
             classes: Arc::default(),
-            head_rules: "collins".to_owned(),
+            head_rules: AUTO.to_owned(),
+            traces: Traces::default(),
             markov_order: 0,
             single_root: true,
             pseudo_projective: String::new(),
@@ -279,9 +307,17 @@ impl TrainConfig {
         }
     }
 
+    /// True if the head rules are to be chosen by the labels of the training data, and the system needs some.
+    pub fn chooses_head_rules(&self) -> bool {
+        self.head_rules == AUTO && self.system.info().is_binary
+    }
+
     /// What is done to trees before the system sees them.
     pub fn preparation(&self) -> Preparation {
-        Preparation { head_rules: self.head_rules.clone(), markov_order: self.markov_order }
+        let default = Preparation::default();
+        let head_rules =
+            if self.head_rules == AUTO { default.head_rules } else { self.head_rules.clone() };
+        Preparation { head_rules, markov_order: self.markov_order }
     }
 
     /// What the system is told.

@@ -65,6 +65,7 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
         },
         parts,
         text_seed,
+        spaces: args.spaces.unwrap_or_default(),
         has_parser: !args.no_parser,
         folds: args.jackknife.unwrap_or(PipelineConfig::default().folds),
         treebank_tags_too: !args.jackknife_only,

@@ -2,6 +2,7 @@
 
 use super::chars::is_space;
 use super::penn;
+use super::spaces::{Spaces, Written, is_wide, unspaced};
 use crate::rng::Rng;
 use crate::sentence::Sentence;
 
@@ -63,31 +64,41 @@ fn align(sentence: &Sentence, text: &str) -> Option<Vec<usize>> {
     text[at..].chars().all(is_space).then_some(ends)
 }
 
-/// The sentences as text. Where no sentence has text or `SpaceAfter=No`, spaces are put where Penn treebanks lost
-/// them.
-pub(super) fn gold_sentences(sentences: &[Sentence]) -> Vec<GoldSentence> {
-    let knows_spaces = sentences.iter().any(|sentence| {
+/// True if a sentence of the treebank says where its text has spaces: by `# text`, or by `SpaceAfter=No`.
+pub(super) fn knows_spaces(sentences: &[Sentence]) -> bool {
+    sentences.iter().any(|sentence| {
         comment(sentence, "text").is_some() || sentence.surface().any(|(_, misc, _)| is_no_space(misc))
-    });
+    })
+}
+
+/// The sentences as text. Where no sentence has text or `SpaceAfter=No`, spaces are put where Penn treebanks lost
+/// them, or nowhere in scripts without spaces.
+pub(super) fn gold_sentences(sentences: &[Sentence], spaces: Spaces) -> Vec<GoldSentence> {
+    let written = Written::of(sentences, spaces);
     let mut gold = Vec::with_capacity(sentences.len());
     for sentence in sentences.iter().filter(|sentence| !sentence.is_empty()) {
         let given = comment(sentence, "text").map(|text| text.trim_matches(is_space));
         let aligned = given.and_then(|text| Some((text.to_owned(), align(sentence, text)?)));
         let (text, ends) = aligned.unwrap_or_else(|| {
-            if knows_spaces {
-                return spaced(sentence);
-            }
             let words = sentence.tokens.iter().filter(|token| !token.is_trace());
-            penn::detokenize(words.map(|token| (&*token.form, &*token.tag)))
+            match written {
+                Written::Given => spaced(sentence),
+                Written::Spaced { .. } => penn::detokenize(words.map(|token| (&*token.form, &*token.tag))),
+                Written::Unspaced { .. } => unspaced(words.map(|token| &*token.form)),
+            }
         });
         if ends.is_empty() {
             continue;
         }
         let starts_document = has_comment(sentence, "newdoc");
+        let joins_next = match written {
+            Written::Unspaced { .. } => text.chars().next_back().is_some_and(is_wide),
+            _ => sentence.surface().last().is_some_and(|(_, misc, _)| is_no_space(misc)),
+        };
         gold.push(GoldSentence {
             text,
             ends,
-            space_after: !sentence.surface().last().is_some_and(|(_, misc, _)| is_no_space(misc)),
+            space_after: !joins_next,
             starts_document,
             starts_paragraph: starts_document || has_comment(sentence, "newpar"),
         });
@@ -211,7 +222,7 @@ pub(super) fn pages(sentences: &[GoldSentence], n_rounds: usize, rng: &mut Rng) 
 /// sentences of a paragraph one after the other, a line end after the last one. `width` asks for lines of this many
 /// bytes at most.
 pub fn raw_text(sentences: &[Sentence], width: Option<usize>) -> String {
-    let gold = gold_sentences(sentences);
+    let gold = gold_sentences(sentences, Spaces::Guess);
     let starts = paragraph_starts(&gold, None);
     let layout = width.map_or(Layout::Running, Layout::Wrapped);
     let mut text = lay_out(&gold, &starts, layout).text;
@@ -264,7 +275,7 @@ mod tests {
 
     #[test]
     fn every_end_is_marked() {
-        let gold = gold_sentences(&[sentence(&[], "A|."), sentence(&[], "B|.")]);
+        let gold = gold_sentences(&[sentence(&[], "A|."), sentence(&[], "B|.")], Spaces::Guess);
         for layout in [Layout::Running, Layout::Wrapped(2), Layout::Paragraphs, Layout::Sentences] {
             let page = lay_out(&gold, &[true, false], layout);
             let expected =
@@ -276,7 +287,7 @@ mod tests {
 
     #[test]
     fn a_treebank_without_paragraphs_gets_some() {
-        let gold = gold_sentences(&vec![sentence(&[], "A|."); 60]);
+        let gold = gold_sentences(&vec![sentence(&[], "A|."); 60], Spaces::Guess);
         assert!(!paragraph_starts(&gold, None).contains(&true));
         let n = paragraph_starts(&gold, Some(&mut Rng::new(1))).iter().filter(|&&start| start).count();
         assert!((2..30).contains(&n), "{n}");

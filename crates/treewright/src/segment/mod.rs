@@ -30,6 +30,7 @@ mod output;
 mod penn;
 mod portions;
 mod scan;
+mod spaces;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -42,6 +43,7 @@ use serde::{Deserialize, Serialize};
 pub use gold::raw_text;
 pub use output::{text_of, write_text};
 pub use penn::{escape as penn_escape, unescape as penn_unescape};
+pub use spaces::{Spaces, Written};
 pub use stream::Stream;
 
 use crate::error::{Error, Result};
@@ -65,13 +67,23 @@ pub struct SegmentConfig {
     /// How many times the treebank is laid out as text: once as paragraphs, then with short lines, with a line for
     /// each sentence or each paragraph.
     pub n_layouts: usize,
+    /// How the text is written, where the treebank does not say where its spaces are.
+    pub spaces: Spaces,
     /// The seed of all that is random.
     pub seed: u64,
 }
 
 impl Default for SegmentConfig {
     fn default() -> Self {
-        SegmentConfig { epochs: 6, rate: 0.2, min_count: 2, max_features: 80_000, n_layouts: 3, seed: 1 }
+        SegmentConfig {
+            epochs: 6,
+            rate: 0.2,
+            min_count: 2,
+            max_features: 80_000,
+            n_layouts: 3,
+            spaces: Spaces::default(),
+            seed: 1,
+        }
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) fn train(
     config: &SegmentConfig,
     log: &mut dyn FnMut(SegmentEpoch),
 ) -> Result<Segmenter> {
-    let gold = gold_sentences(sentences);
+    let gold = gold_sentences(sentences, config.spaces);
     if gold.is_empty() {
         return Err(Error::new(Code::BadTraining, "no sentence to learn from; expected at least one"));
     }
@@ -268,6 +268,7 @@ impl<'a> Collector<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::segment::Spaces;
     use crate::sentence::Token;
 
     fn gold(sentence: &[(&str, bool)]) -> Vec<GoldSentence> {
@@ -276,7 +277,7 @@ mod tests {
             Token { form: form.into(), misc: misc.into(), ..Token::default() }
         };
         let tokens = sentence.iter().map(token).collect();
-        gold_sentences(&vec![Sentence { tokens, ..Sentence::default() }; 10])
+        gold_sentences(&vec![Sentence { tokens, ..Sentence::default() }; 10], Spaces::Guess)
     }
 
     #[test]

@@ -24,7 +24,11 @@ pub fn jackknife(
     log: Log<'_>,
 ) -> Result<Vec<Sentence>> {
     if folds < 2 || folds > train.len() {
-        let message = format!("{} sentences cannot be tagged in {folds} folds; use at least 2", train.len());
+        let message = format!(
+            "{} sentences cannot be tagged in {folds} parts, each by a tagger trained on the others: there must be at least \
+             2 parts, and a sentence for each",
+            train.len()
+        );
         return Err(Error::new(Code::BadTraining, message));
     }
     let config = &TagConfig { epochs: config.epochs.min(MAX_EPOCHS), ..config.clone() };

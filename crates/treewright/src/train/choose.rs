@@ -3,7 +3,6 @@
 use super::Recipe;
 use crate::config::TrainConfig;
 use crate::error::{Code, Error, Result};
-use crate::sentence::Sentence;
 use crate::stats::Stats;
 use crate::tree::Entry;
 use crate::tree::TreeKind;
@@ -28,8 +27,6 @@ pub struct Facts {
     pub tags: bool,
     /// Do they have lemmas?
     pub lemmas: bool,
-    /// Does the treebank say where there are spaces (`# text`, `SpaceAfter=No`)?
-    pub spaces: bool,
 }
 
 /// A column counts as filled if at least this share of the words has something in it.
@@ -75,19 +72,8 @@ impl Facts {
             },
             tags: filled(tokens().filter(|token| !token.tag.is_empty()).count()),
             lemmas: filled(tokens().filter(|token| !token.lemma.is_empty()).count()),
-            spaces: treebank.iter().any(|entry| knows_spaces(&entry.sentence)),
         })
     }
-}
-
-/// Does a sentence say where its spaces are?
-fn knows_spaces(sentence: &Sentence) -> bool {
-    let is_text = |comment: &str| {
-        let rest = comment.trim_start_matches('#').trim_start().strip_prefix("text");
-        rest.is_some_and(|rest| rest.trim_start().starts_with('='))
-    };
-    sentence.comments.iter().any(|comment| is_text(comment))
-        || sentence.tokens.iter().any(|token| token.misc.split('|').any(|pair| pair == "SpaceAfter=No"))
 }
 
 /// A part of a model that comes before the parser.
@@ -143,6 +129,23 @@ pub struct Choice {
 /// When it has no trees, or trees of both kinds.
 pub fn choose(treebank: &[Entry]) -> Result<Choice> {
     Ok(choose_for(&Facts::of(treebank)?))
+}
+
+/// The head rules that fit the labels and tags of a treebank, and a sentence for people that says why.
+pub fn choose_head_rules(treebank: &[Entry]) -> (&'static str, String) {
+    let mut stats = Stats::new();
+    treebank.iter().for_each(|entry| stats.add(entry));
+    head_rules_for(HeadRules::fitting(stats.labels(), stats.tags()))
+}
+
+fn head_rules_for(fitting: Option<&'static str>) -> (&'static str, String) {
+    match fitting {
+        Some(name) => (name, format!("The head rules \"{name}\" fit its labels and tags.")),
+        None => (
+            "leftmost",
+            "No table of head rules fits its labels, so the first child is the head (leftmost).".to_owned(),
+        ),
+    }
 }
 
 /// With at least this many trees, one that needs an action which hardly any other needs is not worth the time that the
@@ -244,7 +247,8 @@ fn for_constituents(facts: &Facts) -> Choice {
         (false, false) => "continuous constituents".to_owned(),
     };
     let mut reasons = vec![format!("This treebank has {found}, so: {}.", shown(recipe, &config))];
-    config.head_rules = facts.head_rules.unwrap_or("leftmost").to_owned();
+    let (head_rules, why) = head_rules_for(facts.head_rules);
+    config.head_rules = head_rules.to_owned();
     if config.system.info().is_binary {
         if facts.trees >= HUGE_CONSTITUENT_TREES {
             config.min_weight = MIN_WEIGHT;
@@ -253,11 +257,7 @@ fn for_constituents(facts: &Facts) -> Choice {
                  accurate."
             ));
         }
-        reasons.push(match facts.head_rules {
-            Some(name) => format!("The head rules \"{name}\" fit its labels and tags."),
-            None => "No table of head rules fits its labels, so the first child is the head (leftmost)."
-                .to_owned(),
-        });
+        reasons.push(why);
     }
     Choice { recipe, config, parts: Vec::new(), reasons }
 }
@@ -277,8 +277,7 @@ fn add_parts(choice: &mut Choice, facts: &Facts) {
         (false, true) => "lemmas and no tags",
         (false, false) => "neither tags nor lemmas",
     };
-    let spaces = if facts.spaces { "" } else { " Where its text has spaces is guessed from its tokens." };
-    choice.reasons.push(format!("It has {given}.{spaces}"));
+    choice.reasons.push(format!("It has {given}."));
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Training: which states to learn from, when to stop. It names no file and prints nothing; it reports to a `Log`.
 
+mod assume;
 mod batch;
 mod checkpoint;
 mod choose;
@@ -12,8 +13,9 @@ mod recipes;
 mod rerank;
 mod run;
 
+pub use assume::Assumption;
 pub use checkpoint::Checkpoint;
-pub use choose::{Choice, Facts, TextPart, choose};
+pub use choose::{Choice, Facts, TextPart, choose, choose_head_rules};
 pub use examples::Example;
 pub use pipeline::PipelineConfig;
 pub use recipes::Recipe;
@@ -114,6 +116,8 @@ pub trait Log {
     fn begin(&mut self, _stage: Stage) {}
     /// This share of the stage is done, from 0 to 1. The parser's stage reports sentences and epochs instead.
     fn advance(&mut self, _share: f64) {}
+    /// Something was settled from the data.
+    fn assumed(&mut self, _assumption: &Assumption) {}
     /// A stage is over.
     fn end(&mut self, _outcome: &Outcome) {}
     /// The data was read: how many trees are usable, and the trees that are not, by number from 1 and reason.
@@ -190,6 +194,8 @@ pub fn train_on(
     check_treebank(config.system.info().kind, data.train)?;
     check_dev(config.system.info().kind, data.dev)?;
     check_silver(config.system.info().kind, data.silver)?;
+    let assume::Settled { config, train, dev } = assume::settle(config, data.train, data.dev, log);
+    let (config, data) = (&config, &TrainingData { train: &train, dev: &dev, ..*data });
     let Start { task, examples, silver, underivable, kind_ends } =
         config.system.visit(Prepare { config, data })?;
     log.prepared(examples.len() + silver.len(), &underivable, kind_ends.last().copied().unwrap_or_default());

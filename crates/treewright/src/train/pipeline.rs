@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{
-    Checkpoint, Log, Outcome, Stage, TextPart, TrainingData, check_dev, check_silver, check_treebank,
+    Assumption, Checkpoint, Log, assume, Outcome, Stage, TextPart, TrainingData, check_dev, check_silver, check_treebank,
     train_on,
 };
 use crate::config::TrainConfig;
 use crate::error::Result;
 use crate::lemma::{self, LemmaConfig, Lemmatiser};
 use crate::pipeline::{Part, Pipeline};
-use crate::segment::{SegmentConfig, Segmenter};
+use crate::segment::{SegmentConfig, Segmenter, Spaces, Written};
 use crate::sentence::Sentence;
 use crate::tag::{self, TagConfig, Tagger};
 use crate::tree::Entry;
@@ -33,6 +33,8 @@ use crate::word_classes::WordVectors;
 pub struct PipelineConfig {
     /// The parts before the parser.
     pub parts: Vec<TextPart>,
+    /// How the text is written, where the treebank does not say where its spaces are.
+    pub spaces: Spaces,
     /// Their seed.
     pub text_seed: u64,
     /// Word vectors for the tagger; perhaps of no words.
@@ -56,6 +58,7 @@ impl Default for PipelineConfig {
     fn default() -> Self {
         PipelineConfig {
             parts: TextPart::ALL.to_vec(),
+            spaces: Spaces::default(),
             text_seed: 1,
             vectors: Arc::default(),
             parser: TrainConfig::default(),
@@ -77,6 +80,28 @@ impl PipelineConfig {
     /// Does the parser learn from tags of taggers?
     fn is_retagged(&self) -> bool {
         self.has(TextPart::Tagger) && self.folds > 0 && self.has_parser
+    }
+
+    /// The same with the settings of a parser, and without a checkpoint; the number of folds is one that the treebank allows.
+    fn settled(&self, parser: TrainConfig, train: &[Entry], log: &mut dyn Log) -> PipelineConfig {
+        let n_sentences = train.iter().filter(|entry| !entry.sentence.is_empty()).count();
+        // Each part is tagged by a tagger that learnt from the others, so there are two at least.
+        let folds = Some(self.folds.min(n_sentences)).filter(|&folds| folds > 1).unwrap_or(0);
+        if self.is_retagged() && folds < self.folds {
+            log.assumed(&Assumption::Folds { wanted: self.folds, used: folds });
+        }
+        PipelineConfig {
+            parts: self.parts.clone(),
+            spaces: self.spaces,
+            text_seed: self.text_seed,
+            vectors: self.vectors.clone(),
+            parser,
+            has_parser: self.has_parser,
+            folds,
+            treebank_tags_too: self.treebank_tags_too,
+            silver: self.silver.clone(),
+            resume: None,
+        }
     }
 
     /// The stages of a training and about how long each takes, in microseconds on one machine; only their ratios matter.
@@ -135,6 +160,11 @@ impl Pipeline {
             check_dev(kind, dev)?;
             check_silver(kind, &config.silver)?;
         }
+        let assume::Settled { config: parser, train, dev } =
+            assume::settle(&config.parser, train, dev, log);
+        let resume = config.resume.as_ref();
+        let config = &config.settled(parser, &train, log);
+        let (train, dev) = (&train[..], &dev[..]);
         let sentences = if config.parts.is_empty() { Vec::new() } else { sentences_of(train) };
         let mut run = Run { config, sentences, dev: dev.into(), retagged: Vec::new(), log };
         let mut parts: Vec<Part> = Vec::new();
@@ -155,7 +185,7 @@ impl Pipeline {
         let silver = &config.silver;
         let data = TrainingData { train, retagged: &retagged, treebank_tags_too, silver, dev: &dev };
         log.begin(Stage::Parser);
-        parts.push(train_on(&config.parser, &data, config.resume.as_ref(), log)?.into());
+        parts.push(train_on(&config.parser, &data, resume, log)?.into());
         log.end(&Outcome::Parser);
         let mut pipeline = Pipeline::of_parts(parts);
         if config.has(TextPart::Tagger) {
@@ -181,7 +211,12 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn segmenter(&mut self) -> Result<Segmenter> {
-        let config = SegmentConfig { seed: self.config.text_seed, ..SegmentConfig::default() };
+        let PipelineConfig { text_seed, spaces, .. } = *self.config;
+        let config = SegmentConfig { seed: text_seed, spaces, ..SegmentConfig::default() };
+        let written = Written::of(&self.sentences, spaces);
+        if written != Written::Given {
+            self.log.assumed(&Assumption::Spaces(written));
+        }
         self.log.begin(Stage::Segmenter);
         // Tokens, sentences, and sentences of a part that is held out.
         let mut share = shares(3 * config.epochs);

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use clap::{Args, ValueEnum};
-use treewright::config::{DecoderKind, EncoderFiles, TrainConfig, Update};
+use treewright::config::{DecoderKind, EncoderFiles, Traces, TrainConfig, Update};
 use treewright::registry::OracleKind;
 use treewright::registry::SystemTag;
 use treewright::score::ScorerKind;
+use treewright::segment::Spaces;
 use treewright::train::{Choice, Recipe, TextPart};
 use treewright::tree::TreeKind;
 use treewright::word_classes::WordVectors;
@@ -100,6 +101,17 @@ pub struct TrainArgs {
     #[arg(long, value_parser = values::text_part(), value_delimiter = ',', value_name = "PART,..", hide_possible_values = true)]
     pub without: Vec<TextPart>,
 
+    /// How the text is written, where the treebank does not say (CoNLL-U says it by `# text` or SpaceAfter=No): with spaces
+    /// between words (yes), without, as in Chinese, Japanese or Thai (no), or by the script of the words (guess) [default:
+    /// guess]
+    #[arg(long, value_name = "yes|no|guess", value_parser = values::spaces(), hide_possible_values = true)]
+    pub spaces: Option<Spaces>,
+
+    /// Constituents: learn empty elements (-NONE-) as if they were words. By default, trees with such elements are trained
+    /// as after `convert --transform remove-traces,strip-functions,collapse-same,root`
+    #[arg(long)]
+    pub keep_traces: bool,
+
     /// Train only what --with names, no parser
     #[arg(long, requires = "with", conflicts_with_all = OF_THE_PARSER)]
     pub no_parser: bool,
@@ -184,8 +196,8 @@ pub struct TrainArgs {
     #[arg(long, short)]
     pub jobs: Option<Jobs>,
 
-    /// Head rules for systems that build binary trees: collins, german, dutch, leftmost or rightmost [default: those
-    /// that fit the labels; collins with --recipe, --system or --config]
+    /// Head rules for systems that build binary trees: collins, german, dutch, leftmost, rightmost, or auto, for those that
+    /// fit the labels and tags (leftmost if none do) [default: auto]
     #[arg(long)]
     pub head_rules: Option<String>,
 
@@ -350,6 +362,9 @@ impl TrainArgs {
         if self.several_roots {
             config.single_root = false;
         }
+        if self.keep_traces {
+            config.traces = Traces::Keep;
+        }
         if let Some(update) = self.update {
             config.update = match update {
                 UpdateArg::Local => Update::Local,
@@ -433,6 +448,9 @@ impl TrainArgs {
                 return refuse(flag, &why);
             }
         }
+        if self.keep_traces && config.system.info().kind == TreeKind::Dependencies {
+            return refuse("--keep-traces", &format!("on dependencies ({system}): leave it out"));
+        }
         if self.several_roots && config.system.info().kind == TreeKind::Constituents {
             return refuse("--several-roots", &format!("on constituents ({system}): leave it out"));
         }
@@ -461,6 +479,17 @@ impl TrainArgs {
                     "{flag} has no effect without a tagger: leave it out, or add --with tagger"
                 )));
             }
+        }
+        if self.jackknife == Some(1) {
+            return Err(usage(
+                "--jackknife 1: the training data is tagged in at least 2 parts, each by a tagger trained on the others; \
+                 0 stands for not at all",
+            ));
+        }
+        if !parts.contains(&TextPart::Segmenter) && self.spaces.is_some() {
+            return Err(usage(
+                "--spaces has no effect without a segmenter: leave it out, or add --with segmenter",
+            ));
         }
         if self.jackknife_only && self.jackknife == Some(0) {
             return Err(usage("--jackknife-only has no effect with --jackknife 0: leave one of them out"));

@@ -8,7 +8,8 @@ use std::time::Instant;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use treewright::config::TrainConfig;
 use treewright::eval::plot::{Plot, Series};
-use treewright::train::{Checkpoint, EpochReport, Log, Outcome, Stage, TaggerWeights};
+use treewright::segment::Written;
+use treewright::train::{Assumption, Checkpoint, EpochReport, Log, Outcome, Stage, TaggerWeights};
 use treewright::tree::TreeKind;
 use treewright::{Error, Result};
 
@@ -202,6 +203,11 @@ impl Log for Progress {
         self.show(0.0, "");
     }
 
+    fn assumed(&mut self, assumption: &Assumption) {
+        self.say(&told(assumption));
+        self.note(&noted(assumption));
+    }
+
     fn advance(&mut self, share: f64) {
         self.show(share, "");
     }
@@ -288,6 +294,58 @@ impl Log for Progress {
             path.display()
         ));
         Ok(())
+    }
+}
+
+/// What was settled from the data, for people, and which flag settles it otherwise.
+fn told(assumption: &Assumption) -> String {
+    match assumption {
+        Assumption::Traces { n_trees, n_left_out } => {
+            let left_out = match n_left_out {
+                0 => String::new(),
+                n => format!(" {n} trees had nothing else and are left out."),
+            };
+            format!(
+                "{n_trees} trees have empty elements (-NONE-), which text does not have: training and development trees \
+                 are used as after `treewright convert --transform {}`.{left_out} (--keep-traces learns them as words.)",
+                Assumption::TRACES
+            )
+        }
+        Assumption::HeadRules { why, .. } => format!("{why} (--head-rules names others.)"),
+        Assumption::Spaces(Written::Unspaced { is_guess: true }) => {
+            "The treebank does not say where its text has spaces. Its script puts none between words, so the segmenter \
+             expects none. (--spaces yes, if there are some.)"
+                .to_owned()
+        }
+        Assumption::Spaces(Written::Unspaced { .. }) => {
+            "The treebank does not say where its text has spaces: the segmenter expects none between words.".to_owned()
+        }
+        Assumption::Spaces(_) => "The treebank does not say where its text has spaces: the segmenter expects them between \
+                                  words, and none before most punctuation. (--spaces no, if words are not separated.)"
+            .to_owned(),
+        Assumption::Folds { used: 0, .. } => "One sentence cannot be tagged by a tagger trained on others, so the parser \
+                                              learns only from the tags of the treebank."
+            .to_owned(),
+        Assumption::Folds { wanted, used } => format!(
+            "There are only {used} sentences, so they are tagged in {used} parts instead of {wanted}, each by a tagger \
+             trained on the others."
+        ),
+    }
+}
+
+/// The same for programs.
+fn noted(assumption: &Assumption) -> serde_json::Value {
+    use serde_json::json;
+    match assumption {
+        Assumption::Traces { n_trees, n_left_out } => {
+            json!({"transform": Assumption::TRACES, "trees_with_traces": n_trees, "nothing_left": n_left_out})
+        }
+        Assumption::HeadRules { name, .. } => json!({"head_rules": name}),
+        Assumption::Spaces(written) => {
+            let is_spaced = matches!(written, Written::Spaced { .. });
+            json!({"spaces": if is_spaced { "yes" } else { "no" }})
+        }
+        Assumption::Folds { wanted, used } => json!({"jackknife": used, "jackknife_wanted": wanted}),
     }
 }
 
