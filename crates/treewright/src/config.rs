@@ -315,8 +315,7 @@ impl TrainConfig {
     /// What is done to trees before the system sees them.
     pub fn preparation(&self) -> Preparation {
         let default = Preparation::default();
-        let head_rules =
-            if self.head_rules == AUTO { default.head_rules } else { self.head_rules.clone() };
+        let head_rules = if self.head_rules == AUTO { default.head_rules } else { self.head_rules.clone() };
         Preparation { head_rules, markov_order: self.markov_order }
     }
 

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 use treewright::Result;
+use treewright::config::Traces;
 use treewright::model::ModelInfo;
 use treewright::pipeline::PartKind;
 
@@ -91,6 +92,12 @@ fn print_part(
         let trained =
             format!("{:?} update, seed {}, up to {} epochs", config.update, config.seed, config.epochs);
         rows.push(("trained", trained));
+        if config.system.info().is_binary {
+            rows.push(("head rules", config.head_rules.clone()));
+        }
+        if config.traces == Traces::Removed {
+            rows.push(("traces", "removed, with function labels".to_owned()));
+        }
         if !config.note.is_empty() {
             rows.push(("note", config.note.clone()));
         }

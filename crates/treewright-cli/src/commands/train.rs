@@ -2,6 +2,7 @@
 
 mod flags;
 mod progress;
+mod run_log;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use treewright::{Error, Result};
 
 pub use flags::TrainArgs;
 
-use crate::io::{Output, Skipping, for_each_entry, say_when_interrupted};
+use crate::io::{Output, Skipping, for_each_entry, is_dash, say_when_interrupted};
 use crate::models;
 use progress::Progress;
 
@@ -30,6 +31,9 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     let output = if args.print_config { Path::new("") } else { args.output()? };
     if let Some(config) = &config {
         args.check_vectors(config, &args.parts(None)?)?;
+    }
+    if !args.print_config {
+        check_writable(output)?;
     }
     let mut skipping = Skipping::new(args.read.on_error);
     let Data { training, silver, dev } = read(args, &mut skipping)?;
@@ -78,6 +82,7 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     tell(&mut progress, choice.as_ref(), &settings.parts, &dev);
     let pipeline = Pipeline::train(&settings, &training, &dev, &mut progress)?;
     models::write(&pipeline, output)?;
+    progress.keep_log()?;
     if args.no_parser {
         progress.say(&format!("wrote {}", output.display()));
         return Ok(skipping.report());
@@ -173,6 +178,18 @@ fn conclude(args: &TrainArgs, settings: &PipelineConfig, progress: &Progress) {
         args.dev.first().or(args.train.first()).map_or(Cow::Borrowed(""), |path| path.to_string_lossy())
     };
     progress.say(&format!("Try: treewright parse --model {output} {input}"));
+}
+
+/// Finds out before the training that its result can be written.
+///
+/// # Errors
+/// When it cannot be.
+fn check_writable(output: &Path) -> Result<()> {
+    // A pipe would take this for the model.
+    if !is_dash(output) && output.metadata().map_or(true, |metadata| metadata.is_file()) {
+        drop(Output::create_model(output)?);
+    }
+    Ok(())
 }
 
 /// Writes a file whole or not at all.

@@ -238,3 +238,132 @@ fn automatic_training_goes_on_to_the_same_model() {
     assert!(model(&whole) == model(&resumed), "after {n_done} epochs and two more");
     assert!(!Path::new(&checkpoint).exists());
 }
+
+/// Sentences of words with tags and one label, as brackets.
+fn brackets(n: usize) -> String {
+    (0..n).map(|i| format!("(TOP (S (NP (DT the) (NN dog{})) (VP (VB barks))))\n", i % 3)).collect()
+}
+
+#[test]
+fn a_training_that_is_refused_keeps_the_log_of_the_model() {
+    let (model, treebank) = (scratch("log", "k.model"), scratch("log", "t.mrg"));
+    std::fs::write(&treebank, brackets(12)).expect("a treebank");
+    let log = format!("{model}.log.jsonl");
+    let part = format!("{log}.part");
+    for old in [&model, &log, &part] {
+        // An earlier run that failed may have left it.
+        let _ = std::fs::remove_file(old);
+    }
+    let flags = ["train", "--train", &treebank, "--system", "in-order", "-o", &model, "--epochs"];
+    let output = run(&[&flags[..], &["2"]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let first = std::fs::read_to_string(&log).expect("a log");
+    assert_eq!(first.matches("\"epoch\":").count(), 2, "{first}");
+    // Exact search needs another system, which is known only when training begins.
+    let output = run(&[&flags[..], &["2", "--decoder", "astar"]].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert_eq!(std::fs::read_to_string(&log).expect("a log"), first);
+    assert!(!Path::new(&part).exists());
+    let output = run(&[&flags[..], &["3"]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(std::fs::read_to_string(&log).expect("a log").matches("\"epoch\":").count(), 3);
+    assert!(!Path::new(&part).exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_model_that_cannot_be_written_is_refused_before_training() {
+    let (model, treebank) = (scratch("unwritable", "no/k.model"), scratch("unwritable", "t.mrg"));
+    // The treebank is read later: a mistake in it would be named first otherwise.
+    std::fs::write(&treebank, "(TOP (S\n").expect("a treebank");
+    let output = run(&["train", "--train", &treebank, "--system", "in-order", "-o", &model]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("no/k.model: No such file"), "{}", stderr(&output));
+}
+
+/// The log of a training as text.
+fn log_of(model: &str) -> String {
+    std::fs::read_to_string(format!("{model}.log.jsonl")).expect("a log")
+}
+
+#[test]
+fn small_treebanks_are_tagged_in_as_many_parts_as_they_have_sentences() {
+    for (n, expected) in [(1, "learns only from the tags of the treebank"), (5, "in 5 parts instead of 10")] {
+        let (model, treebank) = (scratch("small", &format!("{n}.model")), scratch("small", "t.mrg"));
+        std::fs::write(&treebank, brackets(n)).expect("a treebank");
+        let output = run(&["train", "--train", &treebank, "--epochs", "1", "-o", &model]);
+        assert!(output.status.success(), "{n} sentences: {}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    }
+    check_refused("--train x --system in-order --with tagger --jackknife 1", &["at least 2 parts"]);
+}
+
+#[test]
+fn a_recipe_takes_head_rules_that_fit_the_labels() {
+    let treebank = scratch("heads", "t.mrg");
+    let sentence =
+        "(top (smain (np (det de) (noun hond)) (verb blaft) (pp (prep in) (np (det het) (noun bos)))))\n";
+    std::fs::write(&treebank, sentence.repeat(4)).expect("a treebank");
+    let model = scratch("heads", "m.model");
+    for flags in [&["--recipe", "discontinuous", "--min-action-count", "1"][..], &["--system", "bottom-up"]] {
+        let output =
+            run(&[&["train", "--train", &treebank, "--epochs", "1", "-o", &model][..], flags].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert!(stderr(&output).contains("head rules \"dutch\" fit"), "{}", stderr(&output));
+        assert!(log_of(&model).contains("{\"head_rules\":\"dutch\"}"));
+    }
+}
+
+#[test]
+fn empty_elements_are_removed_from_training_and_development_trees() {
+    let treebank = scratch("traces", "t.mrg");
+    let sentence = "( (S (NP-SBJ-1 (DT the) (NN dog)) (VP (VB wants) (S (NP-SBJ (-NONE- *-1)) (VP (TO to) (VP (VB bark)))))))\n";
+    std::fs::write(&treebank, sentence.repeat(4)).expect("a treebank");
+    let (model, kept) = (scratch("traces", "m.model"), scratch("traces", "kept.model"));
+    let data = ["train", "--train", &treebank, "--dev", &treebank, "--epochs", "3"];
+    let output = run(&[&data[..], &["-o", &model]].concat());
+    let said = stderr(&output);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("8 trees have empty elements") && said.contains("--keep-traces"), "{said}");
+    assert!(said.contains("remove-traces,strip-functions,collapse-same,root"), "{said}");
+    assert!(log_of(&model).contains("remove-traces,strip-functions"));
+    let info = String::from_utf8(run(&["info", &model]).stdout).expect("UTF-8");
+    assert!(info.contains("traces"), "{info}");
+    let text = scratch("traces", "tokens.txt");
+    std::fs::write(&text, "the dog wants to bark\n").expect("tokens");
+    let parsed = |model: &str| {
+        let output = run(&["parse", "--model", model, "--from", "tokens", "--to", "ptb", &text]);
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    assert!(parsed(&model).contains("(TOP (S (NP (DT the) (NN dog))"), "{}", parsed(&model));
+    let output = run(&[&data[..], &["--keep-traces", "-o", &kept]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(parsed(&kept).contains("NP-SBJ-1"), "{}", parsed(&kept));
+}
+
+#[test]
+fn scripts_without_spaces_are_segmented_without_them() {
+    let treebank = scratch("spaces", "t.mrg");
+    let words = ["猫", "犬", "鳥", "魚", "私"];
+    let sentence = |i: usize| {
+        let (a, b) = (words[i % 5], words[(i / 5) % 5]);
+        format!("(IP-MAT (PP (NP (N {a})) (P-ROLE が)) (PP (NP (N {b})) (P-ROLE を)) (VB 見た) (PU 。))\n")
+    };
+    std::fs::write(&treebank, (0..50).map(sentence).collect::<String>()).expect("a treebank");
+    let text = scratch("spaces", "text.txt");
+    std::fs::write(&text, "猫が犬を見た。鳥が魚を見た。\n").expect("a text");
+    let model = scratch("spaces", "m.model");
+    let n_words = |flags: &[&str], expected: &str| {
+        let data = ["train", "--train", &treebank, "--epochs", "1", "--jackknife", "2", "-o", &model];
+        let output = run(&[&data[..], flags].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+        let parsed = run(&["parse", "--model", &model, "--to", "tokens", &text]);
+        let parsed = String::from_utf8(parsed.stdout).expect("UTF-8");
+        parsed.lines().map(|line| line.split(' ').count()).collect::<Vec<_>>()
+    };
+    assert_eq!(n_words(&[], "Its script puts none between words"), [6, 6]);
+    assert_eq!(n_words(&["--spaces", "no"], "expects none between words"), [6, 6]);
+    assert_ne!(n_words(&["--spaces", "yes"], "expects them between words"), [6, 6]);
+    check_refused("--train x --system in-order --spaces no", &["--spaces", "--with segmenter"]);
+}

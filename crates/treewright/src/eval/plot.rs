@@ -36,6 +36,11 @@ const HEIGHT: f64 = 420.0;
 const LEFT: f64 = 64.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 84.0;
+/// Distances between the marks of the axis.
+const STEPS: [f64; 7] = [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, MAX_STEP];
+const MAX_STEP: f64 = 25.0;
+/// The axis has at most this many of them.
+const MAX_STEPS: usize = 6;
 
 /// Text that may stand in XML.
 fn escape(text: &str) -> String {
@@ -43,11 +48,16 @@ fn escape(text: &str) -> String {
 }
 
 impl Plot {
-    /// The lowest value on the axis: a multiple of ten under every point.
-    fn floor(&self) -> f64 {
-        let values = self.series.iter().flat_map(|series| series.values.iter().flatten());
-        let least = values.copied().fold(100.0, f64::min);
-        ((least / 10.0).floor() * 10.0).clamp(0.0, 90.0)
+    /// The marks on the axis, from the lowest to the highest: multiples of a round number with all points between them.
+    fn marks(&self) -> Vec<f64> {
+        let values = || self.series.iter().flat_map(|series| series.values.iter().flatten().copied());
+        let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+        let least = least.min(most);
+        let n_steps = |step: f64| ((most / step).ceil() - (least / step).floor()).max(1.0) as usize;
+        let step = STEPS.into_iter().find(|&step| n_steps(step) <= MAX_STEPS).unwrap_or(MAX_STEP);
+        // One value alone, at a mark, gets some room above; at the top of the scale, below.
+        let first = ((least / step).floor() * step).min(100.0 - step).max(0.0);
+        (0..=n_steps(step)).map(|i| first + i as f64 * step).collect()
     }
 
     /// The drawing as an SVG document.
@@ -56,9 +66,11 @@ impl Plot {
         let (right, bottom) = (LEFT + inner_width, HEIGHT - BOTTOM);
         let legend = self.series.iter().map(|series| series.name.chars().count()).max().unwrap_or(0);
         let width = right + 40.0 + 7.5 * legend as f64 + 30.0;
-        let floor = self.floor();
+        let marks = self.marks();
+        let (floor, ceiling) = (marks[0], marks[marks.len() - 1]);
+        let digits = if marks.iter().all(|mark| mark.fract() == 0.0) { 0 } else { 1 };
         let x = |i: usize| LEFT + inner_width * (i as f64 + 0.5) / self.groups.len().max(1) as f64;
-        let y = |value: f64| bottom - (value - floor) / (100.0 - floor) * (bottom - TOP);
+        let y = |value: f64| bottom - (value - floor) / (ceiling - floor) * (bottom - TOP);
         let mut out = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {HEIGHT:.0}\" width=\"{width:.0}\" \
              height=\"{HEIGHT:.0}\" font-family=\"sans-serif\" font-size=\"12\" role=\"img\">\n<title>{}</title>\n\
@@ -67,16 +79,13 @@ impl Plot {
         );
         let mut add = |line: String| writeln!(out, "{line}").expect("text grows");
         add(format!("<text x=\"{LEFT}\" y=\"22\" font-size=\"15\">{}</text>", escape(&self.title)));
-        let step = if 100.0 - floor > 50.0 { 20.0 } else { 10.0 };
-        let mut mark = floor;
-        while mark <= 100.0 {
+        for mark in marks {
             let at = y(mark);
             add(format!(
                 "<line x1=\"{LEFT}\" x2=\"{right:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"#ddd\"/>"
             ));
             let (x, y) = (LEFT - 8.0, at + 4.0);
-            add(format!("<text x=\"{x}\" y=\"{y:.1}\" text-anchor=\"end\">{mark:.0}</text>"));
-            mark += step;
+            add(format!("<text x=\"{x}\" y=\"{y:.1}\" text-anchor=\"end\">{mark:.digits$}</text>"));
         }
         for (i, group) in self.groups.iter().enumerate() {
             let (x, y) = (x(i), bottom + 16.0);
@@ -149,6 +158,20 @@ mod tests {
                 && svg.contains("<title>95.50")
         );
         assert!(!plot(&[Some(80.0), Some(90.0)], false).svg().contains("<polyline"));
+    }
+
+    #[test]
+    fn the_axis_is_as_long_as_the_points_need() {
+        let marks = |values: &[f64]| {
+            let values: Vec<_> = values.iter().map(|&value| Some(value)).collect();
+            plot(&values, true).marks()
+        };
+        assert_eq!(marks(&[84.2, 86.9, 87.4]), [84.0, 85.0, 86.0, 87.0, 88.0]);
+        assert_eq!(marks(&[87.1, 87.4]), [87.0, 87.5]);
+        assert_eq!(marks(&[3.0, 97.0]), [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
+        assert_eq!(marks(&[100.0]), [99.5, 100.0]);
+        assert_eq!(marks(&[0.0]), [0.0, 0.5]);
+        assert_eq!(marks(&[]), [0.0, 0.5]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Log, choose_head_rules};
-use crate::config::{TrainConfig, Traces};
+use crate::config::{Traces, TrainConfig};
 use crate::segment::Written;
 use crate::tree::{Entry, Transform, Tree};
 
@@ -84,7 +84,8 @@ pub(super) fn settle<'a>(
 }
 
 fn has_traces(entry: &Entry) -> bool {
-    matches!(entry.tree, Some(Tree::Constituent(_))) && entry.sentence.tokens.iter().any(|token| token.is_trace())
+    matches!(entry.tree, Some(Tree::Constituent(_)))
+        && entry.sentence.tokens.iter().any(|token| token.is_trace())
 }
 
 /// The entry after the transforms; `None` if nothing is left of it.

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{
-    Assumption, Checkpoint, Log, assume, Outcome, Stage, TextPart, TrainingData, check_dev, check_silver, check_treebank,
-    train_on,
+    Assumption, Checkpoint, Log, Outcome, Stage, TextPart, TrainingData, assume, check_dev, check_silver,
+    check_treebank, train_on,
 };
 use crate::config::TrainConfig;
 use crate::error::Result;
@@ -160,8 +160,7 @@ impl Pipeline {
             check_dev(kind, dev)?;
             check_silver(kind, &config.silver)?;
         }
-        let assume::Settled { config: parser, train, dev } =
-            assume::settle(&config.parser, train, dev, log);
+        let assume::Settled { config: parser, train, dev } = assume::settle(&config.parser, train, dev, log);
         let resume = config.resume.as_ref();
         let config = &config.settled(parser, &train, log);
         let (train, dev) = (&train[..], &dev[..]);

@@ -1,6 +1,5 @@
 //! Tells a person how training goes, and keeps the log, the checkpoints and the learning curve.
 
-use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -13,6 +12,7 @@ use treewright::train::{Assumption, Checkpoint, EpochReport, Log, Outcome, Stage
 use treewright::tree::TreeKind;
 use treewright::{Error, Result};
 
+use super::run_log::RunLog;
 use super::write_file;
 use crate::io::{say, say_when_interrupted, with_suffix};
 
@@ -36,7 +36,7 @@ pub struct Progress {
     bar: ProgressBar,
     quiet: bool,
     output: PathBuf,
-    lines: File,
+    log: RunLog,
     reports: Vec<EpochReport>,
     /// The percentages of tags and lemmas that are right on the development set.
     pub accuracies: Vec<(&'static str, f64)>,
@@ -64,14 +64,12 @@ impl Progress {
         let style = ProgressStyle::with_template("{bar:30} {percent:>3}% {msg}");
         let bar = ProgressBar::with_draw_target(Some(STEPS as u64), target)
             .with_style(style.expect("the template is valid"));
-        let path = with_suffix(output, ".log.jsonl");
-        let in_file = |error: std::io::Error| Error::from(error).in_file(&path.to_string_lossy());
-        let lines = File::create(&path).map_err(in_file)?;
-        Ok(Progress {
+        let log = RunLog::begin(output)?;
+        let progress = Progress {
             bar,
             quiet,
             output: output.to_owned(),
-            lines,
+            log,
             reports: Vec::new(),
             accuracies: Vec::new(),
             tuned_score: None,
@@ -81,7 +79,14 @@ impl Progress {
             plan,
             stage: None,
             stage_started: Instant::now(),
-        })
+        };
+        if let Some(partial) = progress.log.partial() {
+            progress.say(&format!(
+                "There is a log already, which stays until the model is written; this one is {}.",
+                partial.display()
+            ));
+        }
+        Ok(progress)
     }
 
     /// A line for people.
@@ -91,9 +96,17 @@ impl Progress {
         }
     }
 
-    /// A line for programs. The log is a convenience: a full disk is noticed when the model is written.
+    /// A line for programs.
     pub fn note(&mut self, line: &serde_json::Value) {
-        let _ = writeln!(self.lines, "{line}");
+        self.log.add(line);
+    }
+
+    /// The model is written: the log is put in its place.
+    ///
+    /// # Errors
+    /// When that cannot be done.
+    pub fn keep_log(&mut self) -> Result<()> {
+        self.log.finish()
     }
 
     /// A stage is over: a line about what came of it.
@@ -276,7 +289,7 @@ impl Log for Progress {
             duration(report.train_seconds + report.dev_seconds),
             if report.best && report.dev.is_some() { ", best so far" } else { "" }
         ));
-        let _ = writeln!(self.lines, "{}", serde_json::to_string(report).expect("plain data"));
+        self.log.add_epoch(serde_json::to_string(report).expect("plain data"));
         self.reports.push(report.clone());
     }
 
