@@ -8,6 +8,7 @@ mod derive;
 mod draw;
 mod eval;
 mod exact;
+mod features;
 mod info;
 mod join;
 mod man;
@@ -50,6 +51,7 @@ commands! {
     Stats = stats::StatsArgs,
     Train = train::TrainArgs,
     Parse = parse::ParseArgs,
+    Features = features::FeaturesArgs,
     Info = info::InfoArgs,
     Models = models::ModelsArgs,
     Join = join::JoinArgs,

@@ -80,7 +80,8 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     let plan = settings.plan(&training, &dev);
     let mut progress = Progress::new(args.read.quiet, output, &settings.parser, plan)?;
     tell(&mut progress, choice.as_ref(), &settings.parts, &dev);
-    let pipeline = Pipeline::train(&settings, &training, &dev, &mut progress)?;
+    let pipeline = Pipeline::train(&settings, &training, &dev, &mut progress)
+        .map_err(|error| args.in_templates(error))?;
     models::write(&pipeline, output)?;
     progress.keep_log()?;
     if args.no_parser {
@@ -143,6 +144,7 @@ fn tell(progress: &mut Progress, choice: Option<&Choice>, parts: &[TextPart], de
             serde_json::json!({"recipe": choice.recipe.name, "reasons": choice.reasons, "parts": names});
         progress.note(&line);
     }
+    progress.tell_log();
     if dev.is_empty() {
         progress.say(
             "Without --dev nothing tells which epoch is best, or how good the model is: the last is kept.",

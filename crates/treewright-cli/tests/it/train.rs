@@ -367,3 +367,49 @@ fn scripts_without_spaces_are_segmented_without_them() {
     assert_ne!(n_words(&["--spaces", "yes"], "expects them between words"), [6, 6]);
     check_refused("--train x --system in-order --spaces no", &["--spaces", "--with segmenter"]);
 }
+
+/// Trains with templates of the user's own.
+fn train_with_templates(name: &str, templates: &str, system: &str) -> (Output, String) {
+    let (model, treebank) = (scratch("templates", "m.model"), scratch("templates", "t.mrg"));
+    let file = scratch("templates", name);
+    std::fs::write(&treebank, brackets(12)).expect("a treebank");
+    std::fs::write(&file, templates).expect("templates");
+    let data = ["train", "--train", &treebank, "--epochs", "1", "-o", &model, "--features", &file];
+    (run(&[&data[..], &["--system", system]].concat()), file)
+}
+
+#[test]
+fn templates_that_can_never_fire_are_refused() {
+    let check = |templates: &str, place: &str, expected: &str| {
+        let (output, file) = train_with_templates("bad.txt", templates, "in-order");
+        assert_eq!(output.status.code(), Some(1), "{templates}: {}", stderr(&output));
+        let said = stderr(&output);
+        assert!(said.contains(&format!("{file}:{place}")) && said.contains(expected), "{templates}: {said}");
+    };
+    check("# mine\n  s9.t\n", "2:3", "s9.t");
+    check("s0.c b0.w\nd0.c\n", "2:1", "template d0.c can never fire");
+    check("s0.lable\n", "1:1", "there are w t x f p k");
+    let (output, _) = train_with_templates("idle.txt", "s0.c b0.w s9.t", "in-order");
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("s9.t (1:11)"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_feature_set_that_is_printed_can_be_read() {
+    let listed = String::from_utf8(run(&["features"]).stdout).expect("UTF-8");
+    for (set, system) in [("in-order", "in-order"), ("spans-plus", "sr-gap"), ("simplified", "bottom-up-2n")]
+    {
+        assert!(listed.contains(&format!("  {set} ")), "{listed}");
+        let text = String::from_utf8(run(&["features", set]).stdout).expect("UTF-8");
+        assert_eq!(treewright::features::shipped(set).expect("a set").text(), text);
+        let (output, _) = train_with_templates("printed.txt", &text, system);
+        assert!(output.status.success(), "{set}: {}", stderr(&output));
+        let (model, own) = (scratch("templates", "m.model"), scratch("templates", "own.model"));
+        std::fs::copy(&model, &own).expect("a model");
+        let treebank = scratch("templates", "t.mrg");
+        let data = ["train", "--train", &treebank, "--epochs", "1", "-o", &model, "--features", set];
+        assert!(run(&[&data[..], &["--system", system]].concat()).status.success());
+        let parsed = |model: &str| run(&["parse", "--model", model, &treebank]).stdout;
+        assert_eq!(parsed(&model), parsed(&own), "{set}");
+    }
+}

@@ -1,5 +1,6 @@
 //! Features as data: templates in a small text language, compiled to an extractor over a `View`.
 
+mod attributes;
 mod dependence;
 mod encode;
 mod extract;
@@ -7,6 +8,7 @@ mod horizon;
 mod separate;
 mod template;
 
+pub use attributes::{NODE_ATTRIBUTES, SPOTS, TOKEN_ATTRIBUTES};
 pub use dependence::Dependence;
 pub use encode::{Encoded, Vocabulary};
 pub use extract::{Extractor, template_class};

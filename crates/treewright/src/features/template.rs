@@ -22,6 +22,7 @@
 
 use std::fmt;
 
+use super::attributes::unknown_attribute;
 use super::extract::{MAX_NODES, MAX_PARTS, MAX_VALUES, size_of_set};
 use crate::error::{Code, Error, Result};
 use crate::forest::Place;
@@ -104,6 +105,8 @@ pub(super) enum Atom {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateSet {
     text: String,
+    /// Line and column of each template.
+    places: Vec<(usize, usize)>,
     pub(super) templates: Vec<Vec<Atom>>,
 }
 
@@ -113,7 +116,7 @@ impl TemplateSet {
     /// # Errors
     /// With line and column, when an atom is not of the language or a template stands there twice.
     pub fn parse(text: &str) -> Result<Self> {
-        let mut templates: Vec<Vec<Atom>> = Vec::new();
+        let (mut templates, mut places): (Vec<Vec<Atom>>, Vec<(usize, usize)>) = Default::default();
         for (i, line) in text.lines().enumerate() {
             let code = line.split('#').next().unwrap_or("");
             for word in code.split_whitespace() {
@@ -129,6 +132,7 @@ impl TemplateSet {
                     return Err(error(format!("template {word} stands here twice")));
                 }
                 templates.push(template);
+                places.push((i + 1, column));
             }
         }
         if templates.is_empty() {
@@ -141,7 +145,27 @@ impl TemplateSet {
             );
             return Err(Error::new(Code::BadRules, message));
         }
-        Ok(TemplateSet { text: text.to_owned(), templates })
+        Ok(TemplateSet { text: text.to_owned(), places, templates })
+    }
+
+    /// One of its templates as a set: where and as what it stands in the text.
+    pub(crate) fn alone(&self, number: usize) -> (TemplateSet, (usize, usize), &str) {
+        let place = self.places[number];
+        let line = self.text.lines().nth(place.0 - 1).unwrap_or_default();
+        let start = line.char_indices().nth(place.1 - 1).map_or(0, |(start, _)| start);
+        let name = line[start..].split([' ', '\t', '#']).next().unwrap_or_default();
+        let templates = vec![self.templates[number].clone()];
+        (TemplateSet { text: name.to_owned(), places: vec![(1, 1)], templates }, place, name)
+    }
+
+    /// True if the template looks at nothing but the deque.
+    pub(crate) fn is_of_deque(&self, number: usize) -> bool {
+        let is_deque = |path: &NodePath| matches!(path.place, Place::Deque(_));
+        self.templates[number].iter().all(|atom| match atom {
+            Atom::Node(path, _) => is_deque(path),
+            Atom::Distance(from, to) => is_deque(from) && is_deque(to),
+            Atom::Past(_) | Atom::Gaps => false,
+        })
     }
 
     /// Does it look at the classes of words?
@@ -220,7 +244,7 @@ fn attribute(text: &str) -> std::result::Result<Attribute, String> {
         "sl" => Attribute::LeftSet,
         "sr" => Attribute::RightSet,
         _ => {
-            let (column, spot) = text.split_at_checked(1).ok_or("an atom without attribute")?;
+            let (column, spot) = text.split_at_checked(1).ok_or_else(|| unknown_attribute(text))?;
             let column = match column {
                 "w" => Column::Word,
                 "t" => Column::Tag,
@@ -228,7 +252,7 @@ fn attribute(text: &str) -> std::result::Result<Attribute, String> {
                 "f" => Column::Feats,
                 "p" => Column::Suffix,
                 "k" => Column::Class,
-                _ => return Err(format!("{text:?} is not an attribute")),
+                _ => return Err(unknown_attribute(text)),
             };
             let spot = match spot {
                 "" => Spot::Head,
@@ -236,7 +260,7 @@ fn attribute(text: &str) -> std::result::Result<Attribute, String> {
                 "r" => Spot::Right,
                 "lo" => Spot::BeforeLeft,
                 "ro" => Spot::AfterRight,
-                _ => return Err(format!("{text:?} is not an attribute")),
+                _ => return Err(unknown_attribute(text)),
             };
             Attribute::Token(column, spot)
         }
@@ -302,13 +326,29 @@ mod tests {
 
     #[test]
     fn errors_say_where_and_what() {
-        check_error("s0.w\n  s0.q", "2:3: in template s0.q: \"q\" is not an attribute [TW402]");
+        let known = "there are w t x f p k (each also with l r lo ro), c len shape vl vr sl sr and, between two places, dist";
+        check_error(
+            "s0.w\n  s0.q",
+            &format!("2:3: in template s0.q: \"q\" is not an attribute; {known} [TW402]"),
+        );
         check_error("z0.w", "1:1: in template z0.w: \"z0\" is not a place (s0.., d0.. or b0..) [TW402]");
         check_error("s0.q.w", "1:1: in template s0.q.w: \"q\" is not a child (l, r, u, l2 or r2) [TW402]");
         check_error("s0.w s0.w", "1:6: template s0.w stands here twice [TW402]");
         check_error("# nothing", "a template set needs at least one template [TW402]");
         check_error("s0", "1:1: in template s0: \"s0\" is not an atom (write place.attribute) [TW402]");
-        check_error("s0.", "1:1: in template s0.: an atom without attribute [TW402]");
+        check_error("s0.", &format!("1:1: in template s0.: no attribute follows the point; {known} [TW402]"));
+        check_error(
+            "s0.label",
+            &format!(
+                "1:1: in template s0.label: \"label\" is not an attribute: did you mean \"c\"? {}{} [TW402]",
+                "T",
+                &known[1..]
+            ),
+        );
+        check_error(
+            "# é\n é s0.w",
+            "2:2: in template é: \"é\" is not an atom (write place.attribute) [TW402]",
+        );
         check_error(
             "a0+a1+a2+a3+a4+a5+a6",
             "1:1: template a0+a1+a2+a3+a4+a5+a6 has more than 6 atoms [TW402]",

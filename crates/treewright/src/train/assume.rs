@@ -27,6 +27,8 @@ pub enum Assumption {
     },
     /// The treebank does not say where its text has spaces; it was written like this.
     Spaces(Written),
+    /// Templates of the user's own that find nothing in the training data, each with its place in the set.
+    IdleTemplates(Vec<String>),
     /// There were too few sentences for as many parts as were asked for when tagging the parser's training data.
     Folds {
         /// The number of parts that was asked for.

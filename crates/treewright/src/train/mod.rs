@@ -12,6 +12,7 @@ mod pipeline;
 mod recipes;
 mod rerank;
 mod run;
+mod survey;
 
 pub use assume::Assumption;
 pub use checkpoint::Checkpoint;
@@ -31,6 +32,7 @@ use crate::decode::{Decoder, Method, ScoreGaps};
 use crate::error::{Code, Error, Result};
 use crate::eval::{AttachmentScore, ConstituentScorer, Params, Parsed};
 use crate::features::Vocabulary;
+use crate::forest::{Forest, View};
 use crate::model::{Model, ModelParts, Search, TypedModel};
 use crate::parallel;
 use crate::registry::OracleKind;
@@ -207,6 +209,12 @@ pub fn train_on(
     let sentences: Vec<&Sentence> = examples.iter().map(|example| &example.sentence).collect();
     let mut learner = <dyn ScorerKind>::named(&config.scorer)?.learner(config, shared, &sentences)?;
     check_search(&*task, config, &mut learner)?;
+    if !config.templates.is_empty() && config.scorer == TrainConfig::default().scorer {
+        let idle = survey::survey(&*task, &config.templates()?, &vocabulary, &examples)?;
+        if !idle.is_empty() {
+            log.assumed(&Assumption::IdleTemplates(idle));
+        }
+    }
     let fingerprint = examples::fingerprint(config, &examples, data.dev);
     let (examples, reports) = (&examples[..], Vec::new());
     let mut run = Run {
@@ -288,6 +296,8 @@ trait AnyTask {
     /// # Errors
     /// Why not.
     fn check(&self, method: Method, scorer: &mut dyn Scorer) -> Result<()>;
+    /// Calls `see` with every configuration of a derivation, the last one excepted.
+    fn each_view(&self, example: &Example, see: &mut dyn FnMut(&Forest, &View));
     /// A model with what was learnt.
     fn model(&self, parts: ModelParts) -> Model;
 }
@@ -311,6 +321,15 @@ impl<S: Registered> AnyTask for Task<S> {
 
     fn check(&self, method: Method, scorer: &mut dyn Scorer) -> Result<()> {
         method.check(&*self.system, scorer).map_err(|why| Error::new(Code::BadTraining, why))
+    }
+
+    fn each_view(&self, example: &Example, see: &mut dyn FnMut(&Forest, &View)) {
+        let mut forest = Forest::new();
+        let mut state = self.system.start(&mut forest, &example.sentence);
+        for &action in &example.actions {
+            see(&forest, &self.system.view(&state));
+            state = self.system.apply(&mut forest, &state, action);
+        }
     }
 
     fn model(&self, parts: ModelParts) -> Model {

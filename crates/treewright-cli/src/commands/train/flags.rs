@@ -393,6 +393,15 @@ impl TrainArgs {
         Ok(config)
     }
 
+    /// An error in a line of the templates names their file.
+    pub fn in_templates(&self, error: Error) -> Error {
+        let has_line = error.location.file.is_empty() && error.location.line > 0;
+        match self.features.as_deref().filter(|_| has_line && error.code == Code::BadRules) {
+            Some(path) => error.in_file(path),
+            None => error,
+        }
+    }
+
     /// Refuses flags that would have no effect.
     fn refuse_flags_without_effect(&self, config: &TrainConfig, is_chosen: bool) -> Result<()> {
         let system = if is_chosen && self.system.is_none() {

@@ -65,7 +65,7 @@ impl Progress {
         let bar = ProgressBar::with_draw_target(Some(STEPS as u64), target)
             .with_style(style.expect("the template is valid"));
         let log = RunLog::begin(output)?;
-        let progress = Progress {
+        Ok(Progress {
             bar,
             quiet,
             output: output.to_owned(),
@@ -79,20 +79,23 @@ impl Progress {
             plan,
             stage: None,
             stage_started: Instant::now(),
-        };
-        if let Some(partial) = progress.log.partial() {
-            progress.say(&format!(
-                "There is a log already, which stays until the model is written; this one is {}.",
-                partial.display()
-            ));
-        }
-        Ok(progress)
+        })
     }
 
     /// A line for people.
     pub fn say(&self, line: &str) {
         if !self.quiet {
             self.bar.suspend(|| say!("{line}"));
+        }
+    }
+
+    /// Says where the log is while training, if an older one is kept until then.
+    pub fn tell_log(&self) {
+        if let Some(partial) = self.log.partial() {
+            self.say(&format!(
+                "An older log is kept until the model is written; until then the log is {}.",
+                partial.display()
+            ));
         }
     }
 
@@ -336,6 +339,9 @@ fn told(assumption: &Assumption) -> String {
         Assumption::Spaces(_) => "The treebank does not say where its text has spaces: the segmenter expects them between \
                                   words, and none before most punctuation. (--spaces no, if words are not separated.)"
             .to_owned(),
+        Assumption::IdleTemplates(idle) => {
+            format!("These templates find nothing in the training data, so they have no effect: {}", idle.join(", "))
+        }
         Assumption::Folds { used: 0, .. } => "One sentence cannot be tagged by a tagger trained on others, so the parser \
                                               learns only from the tags of the treebank."
             .to_owned(),
@@ -358,6 +364,7 @@ fn noted(assumption: &Assumption) -> serde_json::Value {
             let is_spaced = matches!(written, Written::Spaced { .. });
             json!({"spaces": if is_spaced { "yes" } else { "no" }})
         }
+        Assumption::IdleTemplates(idle) => json!({"idle_templates": idle}),
         Assumption::Folds { wanted, used } => json!({"jackknife": used, "jackknife_wanted": wanted}),
     }
 }
