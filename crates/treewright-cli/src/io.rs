@@ -4,6 +4,7 @@ pub mod endings;
 mod interrupts;
 mod output;
 mod overwrite;
+pub mod partial;
 mod visible;
 
 use std::borrow::Cow;
@@ -20,9 +21,9 @@ use treewright::{Code, Error, Result};
 
 use crate::values::{self, FileFormat};
 
-pub use interrupts::say_when_interrupted;
+pub use interrupts::{fail_instead_of_dying_on_large_files, say_when_interrupted};
 pub use output::Output;
-pub use overwrite::{Inputs, refuse_same_outputs, refuse_unless_model};
+pub use overwrite::{Inputs, refuse_model, refuse_same_outputs, refuse_unless_model};
 use visible::Visible;
 pub use visible::visible;
 
@@ -211,37 +212,73 @@ impl Progress {
 /// Reads entries under an `--on-error` policy and remembers what was left out.
 pub struct Skipping {
     policy: OnError,
+    n_accepted: usize,
+    n_skipped: usize,
+    /// The first ones.
     skipped: Vec<Error>,
 }
+
+/// This many errors are shown.
+const MAX_SHOWN: usize = 20;
 
 impl Skipping {
     /// Nothing skipped yet.
     pub fn new(policy: OnError) -> Self {
-        Skipping { policy, skipped: Vec::new() }
+        Self::after(policy, 0)
+    }
+
+    /// An earlier run has skipped this many.
+    pub fn after(policy: OnError, n_skipped: usize) -> Self {
+        Skipping { policy, n_accepted: 0, n_skipped, skipped: Vec::new() }
     }
 
     /// The entry, or `None` if it was bad and may be skipped.
     pub fn accept<T>(&mut self, item: Result<T>) -> Result<Option<T>> {
         match item {
-            Ok(item) => Ok(Some(item)),
+            Ok(item) => {
+                self.n_accepted += 1;
+                Ok(Some(item))
+            }
             Err(error) if self.policy.is_fatal(&error) => Err(error),
             Err(error) => {
-                self.skipped.push(error);
+                self.skip(error);
                 Ok(None)
             }
         }
     }
 
-    /// Says on stderr what was skipped and gives the exit code: 1 if anything was.
-    pub fn report(&self) -> ExitCode {
-        match say_errors("skipped", &self.skipped, 20) {
-            0 => return ExitCode::SUCCESS,
-            1 => say!("1 sentence was skipped"),
-            n => say!("{n} sentences were skipped"),
+    /// Something is left out.
+    pub fn skip(&mut self, error: Error) {
+        self.n_skipped += 1;
+        if self.skipped.len() < MAX_SHOWN {
+            self.skipped.push(error);
         }
-        ExitCode::FAILURE
+    }
+
+    /// Says on stderr what was skipped and gives the exit code: 3 if anything was, and 1 if that was everything.
+    pub fn report(&self) -> ExitCode {
+        self.report_of("sentence", self.n_accepted > 0)
+    }
+
+    /// The same about other things than sentences; `is_any_done` tells whether anything was left.
+    pub fn report_of(&self, what: &str, is_any_done: bool) -> ExitCode {
+        for error in &self.skipped {
+            say!("skipped: {error}");
+        }
+        if self.n_skipped > self.skipped.len() {
+            say!("skipped: ... and {} more", self.n_skipped - self.skipped.len());
+        }
+        match self.n_skipped {
+            0 => return ExitCode::SUCCESS,
+            1 => say!("1 {what} was skipped"),
+            n => say!("{n} {what}s were skipped"),
+        }
+        if is_any_done { ExitCode::from(SOME_SKIPPED) } else { ExitCode::FAILURE }
     }
 }
+
+/// The exit code of a command that has left something out.
+pub const SOME_SKIPPED: u8 = 3;
 
 /// Says the first of these errors, and how many more there are; gives their number.
 pub fn say_errors<'a>(word: &str, errors: impl IntoIterator<Item = &'a Error>, n_shown: usize) -> usize {

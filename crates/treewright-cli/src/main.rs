@@ -20,5 +20,6 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
+    io::fail_instead_of_dying_on_large_files();
     commands::run(Cli::parse().command)
 }

@@ -4,12 +4,14 @@
 mod arrow_schema;
 mod csv_records;
 mod documents;
+mod errors;
 mod input;
 mod notices;
 mod output;
 #[cfg_attr(not(feature = "parquet"), path = "parse/no_parquet.rs")]
 mod parquet;
 mod results;
+mod resume;
 mod search;
 mod source;
 mod text_lines;
@@ -23,23 +25,28 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use documents::Layout;
+use errors::ErrorList;
 use input::{Input, WithoutTags};
-use output::Sink;
+use output::{Form, Sink};
 use parquet::Table;
 use results::{Results, Seconds, Summary};
+use resume::{Done, State};
 use search::DecoderArg;
 use source::Interrupt;
-use treewright::Result;
-use treewright::model::Parser;
+use treewright::model::{Parser, Search};
 use treewright::parallel;
-use treewright::pipeline::Analyser;
+use treewright::pipeline::{Analyser, Pipeline};
 use treewright::tree::TreeKind;
 use treewright::treebank::Format;
+use treewright::{Code, Result};
 use work::Task;
 
 use super::exact::ExactArgs;
 use crate::io::endings::ending;
-use crate::io::{Inputs, Progress, ReadArgs, is_dash, is_shown, refuse_same_outputs, say, usage};
+use crate::io::partial::{Partial, Start};
+use crate::io::{
+    Inputs, Progress, ReadArgs, conclude, is_dash, is_shown, refuse_model, refuse_same_outputs, say, usage,
+};
 use crate::jobs::{self, Jobs};
 use crate::values::FileFormat;
 use crate::{models, values};
@@ -179,6 +186,21 @@ pub struct ParseArgs {
     #[arg(long, value_name = "FILE")]
     json_stats: Option<PathBuf>,
 
+    /// Go on with an interrupted run: give the same command once more with this flag. What is whole in OUTPUT.part is kept,
+    /// and the result has the bytes of a run that was not interrupted
+    #[arg(long, conflicts_with = "force")]
+    resume: bool,
+
+    /// Start from the beginning, even if an interrupted run has left OUTPUT.part
+    #[arg(long)]
+    force: bool,
+
+    /// List every sentence, row or document without a tree in this file, with its place, its code and the reason: JSON, an
+    /// object a line, if the name ends in .jsonl, otherwise columns between tabs. With --on-error skip, documents and
+    /// rows keep their place in the output: without trees, but with one more field or column that says why
+    #[arg(long, value_name = "FILE")]
+    errors_to: Option<PathBuf>,
+
     /// Report the speed at the end, even if stderr is not a terminal
     #[arg(long, short)]
     verbose: bool,
@@ -187,7 +209,7 @@ pub struct ParseArgs {
     read: ReadArgs,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 enum LinesArg {
     /// The model decides
     Free,
@@ -214,55 +236,108 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     let jobs = args.jobs.map_or_else(jobs::cores, |jobs| jobs.threads(args.read.quiet));
     output::check(args, &pipeline, &analyser)?;
     let table = args.table()?.map(Arc::new);
-    let mut output = Some(output::open(args, &analyser)?);
-    let sink = match &table {
-        None => Sink::new(args, &analyser, output.as_mut().expect("it is opened"))?,
-        Some(table) => Sink::table(args, &analyser, table.clone(), output.take().expect("it is opened")),
-    };
-    let parsing = Instant::now();
-    let layout = if table.is_some() { None } else { Layout::of(args)? };
     if args.retag && !analyser.can_tag() {
         return Err(usage(
             "--retag needs a model with a tagger, and this one has none; without it, the tags stay as they are",
         ));
     }
-    let progress = args.progress();
-    let interrupt = Interrupt::default();
-    let without_tags = WithoutTags::new(args, &analyser);
-    let task = Task::new(args, &analyser, search, &sink);
-    let mut input = Input {
-        args,
-        pipeline: &pipeline,
-        jobs,
-        progress: &progress,
-        interrupt: &interrupt,
-        without_tags: &without_tags,
-        layout,
-        prefers_batches: analyser.parser.as_ref().is_some_and(Parser::prefers_batches),
-        n_sentences: 0,
+    let layout = if table.is_some() { None } else { Layout::of(args)? };
+    let (partial, state) = match resume::start(args, table.is_some())? {
+        None => (None, None),
+        Some(Start::Complete) => return Ok(ExitCode::SUCCESS),
+        Some(Start::At(partial, state)) => (Some(partial), state),
     };
-    let mut results = Results::new(args, sink, &without_tags);
-    parallel::in_order(
-        jobs,
-        || {
-            let mut thread = task.thread();
-            move |batch| thread.parse(batch)
-        },
-        |feeder| input.read_all(table.as_deref(), feeder),
-        || interrupt.raise(),
-        |event| results.take(event),
-    )?;
-    progress.clear();
-    let Summary { totals, notices, skipping } = results.finish()?;
-    if let Some(output) = output {
-        output.finish()?;
+    let run = Run { args, pipeline: &pipeline, analyser: &analyser, search, jobs, loading, table, layout };
+    let done = run.parse(partial.as_ref(), state.map(|state| State::of(&state)));
+    let (Some(partial), Err(error)) = (partial, &done) else { return done };
+    let message = partial.stop();
+    let is_refused = error.code == Code::Usage;
+    let code = conclude(done);
+    if let Some(message) = message.filter(|_| !is_refused) {
+        say!("{message}");
     }
-    if !args.read.quiet {
-        notices.tell(totals.sentences);
+    Ok(code)
+}
+
+/// A run whose settings are known.
+struct Run<'a> {
+    args: &'a ParseArgs,
+    pipeline: &'a Pipeline,
+    analyser: &'a Analyser,
+    search: Option<Search>,
+    jobs: usize,
+    loading: f64,
+    table: Option<Arc<Table>>,
+    layout: Option<Layout>,
+}
+
+impl Run<'_> {
+    /// Parses everything; what was done before, to this state, is left out.
+    fn parse(self, partial: Option<&Partial>, state: Option<State>) -> Result<ExitCode> {
+        let Run { args, pipeline, analyser, search, jobs, loading, table, layout } = self;
+        let errors_bytes = state.as_ref().map(|state| state.errors_bytes);
+        let errors = args.errors_to.as_deref().map(|path| ErrorList::open(path, errors_bytes)).transpose()?;
+        let state = state.unwrap_or_default();
+        let is_of_documents = table.is_some() || layout.is_some();
+        let mut output = Some(output::open(args, analyser, partial)?);
+        let sink = match &table {
+            None => Sink::new(args, analyser, output.as_mut().expect("it is opened"))?,
+            Some(_) if partial.is_some() => {
+                Sink::cells(args, analyser, output.as_mut().expect("it is opened"))
+            }
+            Some(table) => Sink::table(args, analyser, table.clone(), output.take().expect("it is opened")),
+        };
+        let form = sink.form();
+        let parsing = Instant::now();
+        let progress = args.progress();
+        let interrupt = Interrupt::default();
+        let without_tags = WithoutTags::new(args, analyser);
+        let task = Task::new(args, analyser, search, &sink);
+        let mut input = Input {
+            args,
+            pipeline,
+            jobs,
+            progress: &progress,
+            interrupt: &interrupt,
+            without_tags: &without_tags,
+            layout,
+            prefers_batches: analyser.parser.as_ref().is_some_and(Parser::prefers_batches),
+            n_sentences: 0,
+            done: Done { batches: state.batches, checksum: state.checksum },
+            is_resumable: partial.is_some(),
+        };
+        let noted = results::Progress { partial, errors, started: parsing };
+        let mut results = Results::new(args, sink, &without_tags, state, noted);
+        parallel::in_order(
+            jobs,
+            || {
+                let mut thread = task.thread();
+                move |batch| thread.parse(batch)
+            },
+            |feeder| input.read_all(table.as_deref(), feeder),
+            || interrupt.raise(),
+            |event| results.take(event),
+        )?;
+        progress.clear();
+        let Summary { totals, notices, skipping } = results.finish()?;
+        if let Some(output) = output {
+            output.finish()?;
+        }
+        if let Some(partial) = partial {
+            partial.end()?;
+            if let (Some(table), Form::Cells(format)) = (&table, form) {
+                output::make_table(table, partial, format)?;
+            }
+            partial.finish()?;
+        }
+        if !args.read.quiet {
+            notices.tell(totals.sentences);
+        }
+        let seconds = Seconds { loading, wall: parsing.elapsed().as_secs_f64() };
+        totals.report(args, jobs, seconds, search.is_some_and(search::can_prove))?;
+        let what = if is_of_documents { "row" } else { "sentence" };
+        Ok(skipping.report_of(what, totals.sentences > 0))
     }
-    let seconds = Seconds { loading, wall: parsing.elapsed().as_secs_f64() };
-    totals.report(args, jobs, seconds, search.is_some_and(search::can_prove))?;
-    Ok(skipping.report())
 }
 
 impl ParseArgs {
@@ -273,7 +348,13 @@ impl ParseArgs {
             Inputs::default().with("the input", &self.files).with("the model", models.iter().flatten());
         inputs.refuse_as_output(self.output.as_deref())?;
         inputs.refuse_as_output(self.json_stats.as_deref())?;
-        refuse_same_outputs("the output for trees", self.output.as_deref(), self.json_stats.as_deref())
+        inputs.refuse_as_output(self.errors_to.as_deref())?;
+        let trees = "the output for trees";
+        refuse_same_outputs(trees, self.output.as_deref(), self.json_stats.as_deref())?;
+        refuse_same_outputs(trees, self.output.as_deref(), self.errors_to.as_deref())?;
+        refuse_same_outputs("the list of errors", self.errors_to.as_deref(), self.json_stats.as_deref())?;
+        // A partial output takes another file's place only at the end.
+        self.output.as_deref().filter(|path| !is_dash(path)).map_or(Ok(()), refuse_model)
     }
 
     /// A progress bar over the input, unless it would be in the way; who is to type is told so.

@@ -6,6 +6,8 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 /// What a signal has to clean up.
 pub(super) struct Pending {
     temporaries: Vec<PathBuf>,
+    /// A file of which only the first bytes are whole.
+    partial: Option<(PathBuf, u64)>,
     message: String,
 }
 
@@ -19,9 +21,31 @@ impl Pending {
     pub(super) fn remove(&mut self, path: &Path) {
         self.temporaries.retain(|other| other != path);
     }
+
+    /// This many bytes of a file are whole, and stay.
+    pub(super) fn set_partial(&mut self, path: &Path, n_bytes: u64) {
+        match &mut self.partial {
+            Some((old, n)) if old == path => *n = n_bytes,
+            partial => *partial = Some((path.to_owned(), n_bytes)),
+        }
+    }
+
+    /// See [`say_when_interrupted`].
+    pub(super) fn set_message(&mut self, message: String) {
+        self.message = message;
+    }
+
+    /// Everything is in its place.
+    pub(super) fn clear(&mut self) {
+        *self = Pending::new();
+    }
+
+    const fn new() -> Self {
+        Pending { temporaries: Vec::new(), partial: None, message: String::new() }
+    }
 }
 
-static PENDING: Mutex<Pending> = Mutex::new(Pending { temporaries: Vec::new(), message: String::new() });
+static PENDING: Mutex<Pending> = Mutex::new(Pending::new());
 
 /// Holds signals back while temporary files are made, moved and removed: a file is either listed here or not there.
 pub(super) fn pending() -> MutexGuard<'static, Pending> {
@@ -33,6 +57,15 @@ pub(super) fn pending() -> MutexGuard<'static, Pending> {
 /// From now on, say this when a signal stops the program; nothing if it is empty.
 pub fn say_when_interrupted(message: impl Into<String>) {
     pending().message = message.into();
+}
+
+/// A file that would become larger than the system allows is an error like a full disk, not the end of the program.
+pub fn fail_instead_of_dying_on_large_files() {
+    #[cfg(unix)]
+    {
+        let seen = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, seen);
+    }
 }
 
 #[cfg(unix)]
@@ -47,6 +80,10 @@ fn watch() {
             let pending = PENDING.lock().unwrap_or_else(PoisonError::into_inner);
             for path in &pending.temporaries {
                 let _ = std::fs::remove_file(path);
+            }
+            if let Some((path, n_bytes)) = &pending.partial {
+                let file = std::fs::File::options().write(true).open(path);
+                let _ = file.and_then(|file| file.set_len(*n_bytes));
             }
             if !pending.message.is_empty() {
                 super::say!("\n{}", pending.message);

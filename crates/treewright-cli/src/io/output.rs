@@ -12,6 +12,7 @@ use treewright::{Error, Result};
 
 use super::interrupts::pending;
 use super::overwrite::refuse_model;
+use super::partial::Partial;
 use super::{Visible, is_dash};
 
 /// The output: a file, or stdout for `-` or none.
@@ -95,6 +96,14 @@ impl Output {
 
     fn final_place(sink: Box<dyn Write + Send>) -> Self {
         Output { sink: BufWriter::new(Sink::Plain(sink)), place: Place::Final, name: "stdout".to_owned() }
+    }
+
+    /// An output that is put in its place by its owner.
+    pub fn partial(partial: Partial) -> Self {
+        let name = partial.target().to_string_lossy().into_owned();
+        let sink: Box<dyn Write + Send> = Box::new(Named { sink: partial, name: name.clone() });
+        let sink = BufWriter::with_capacity(1 << 16, Sink::Plain(sink));
+        Output { sink, place: Place::Final, name }
     }
 
     fn file(path: &Path, compression: Compression) -> Result<Self> {
@@ -248,7 +257,7 @@ fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
 
 /// A file of somebody else's stays theirs where the system allows it.
 #[cfg(unix)]
-fn keep_owner(file: &File, existing: &fs::Metadata) {
+pub(super) fn keep_owner(file: &File, existing: &fs::Metadata) {
     use std::os::unix::fs::{MetadataExt, fchown};
     if file.metadata().is_ok_and(|new| (new.uid(), new.gid()) != (existing.uid(), existing.gid())) {
         let _ = fchown(file, Some(existing.uid()), Some(existing.gid()));
@@ -256,4 +265,4 @@ fn keep_owner(file: &File, existing: &fs::Metadata) {
 }
 
 #[cfg(not(unix))]
-fn keep_owner(_: &File, _: &fs::Metadata) {}
+pub(super) fn keep_owner(_: &File, _: &fs::Metadata) {}

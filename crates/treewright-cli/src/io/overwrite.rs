@@ -67,7 +67,10 @@ fn is_plain_file(path: &Path) -> bool {
 }
 
 /// Refuses to write anything else over a model.
-pub(super) fn refuse_model(path: &Path) -> Result<()> {
+///
+/// # Errors
+/// A usage error.
+pub fn refuse_model(path: &Path) -> Result<()> {
     if !is_plain_file(path) || !is_model(path) {
         return Ok(());
     }

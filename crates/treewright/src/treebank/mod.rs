@@ -53,7 +53,7 @@ pub use lines::Limit;
 pub use parse_info::ParseInfo;
 pub use portions::{Portion, Portions};
 pub use tokens::tokenize;
-pub use write::Writer;
+pub use write::{Writer, WriterState};
 
 use crate::error::{Code, Error, Result};
 use crate::sentence::Str;

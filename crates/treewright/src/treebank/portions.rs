@@ -22,6 +22,11 @@ impl Portion {
         self.text.len()
     }
 
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.text
+    }
+
     /// Its sentences and errors. The numbers of sentences in errors count from this portion's start.
     pub fn read<'a>(
         &'a self,

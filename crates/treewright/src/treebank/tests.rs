@@ -78,6 +78,46 @@ fn sequences_are_the_texts_of_their_parts() {
     }
 }
 
+/// A writer that goes on where another one stopped writes what one writer would have written.
+#[test]
+fn writers_go_on_where_others_stopped() {
+    let dependencies = sample(SAMPLES[0].1);
+    let constituents: Vec<Entry> = read(Format::Discbracket, b"(S (A 0=a) (B 1=b))\n".repeat(4).as_slice())
+        .into_iter()
+        .collect::<Result<_>>()
+        .expect("valid");
+    let mut marked = constituents.clone();
+    for entry in &mut marked {
+        // A byte order mark is written twice at the start of a file.
+        entry.sentence.tokens[0].form = "\u{feff}a".into();
+    }
+    // Export changes its version at the first lemma.
+    marked[1].sentence.tokens[0].lemma = "a".into();
+    let options = WriteOptions::default();
+    for &format in Format::ALL.iter().filter(|&&format| format != Format::Alpino) {
+        let entries = match format {
+            Format::Conllu | Format::Conllx => &dependencies[..],
+            Format::Ptb | Format::Discbracket => &constituents[..],
+            _ => &marked[..],
+        };
+        let whole = write(format, entries, &options);
+        for n in 0..=entries.len() {
+            let mut text = Vec::new();
+            let mut first = writer(format, &mut text, &options).expect("it can be written");
+            entries[..n].iter().for_each(|entry| first.write(entry).expect("it fits"));
+            first.flush().expect("memory");
+            let state = first.state();
+            drop(first);
+            let mut second = writer(format, &mut text, &options).expect("it can be written");
+            second.go_on(state);
+            entries[n..].iter().for_each(|entry| second.write(entry).expect("it fits"));
+            second.finish().expect("memory");
+            drop(second);
+            assert!(text == whole, "{format} after {n}: {}", String::from_utf8_lossy(&text));
+        }
+    }
+}
+
 #[test]
 fn text_written_is_the_text_of_the_comment() {
     let entries = sample(SAMPLES[0].1);

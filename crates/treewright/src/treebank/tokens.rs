@@ -208,6 +208,10 @@ impl Layout for TokensLayout {
         }
         Ok(())
     }
+
+    fn go_on(&mut self, _: Option<u32>) {
+        self.has_started = true;
+    }
 }
 
 #[cfg(test)]

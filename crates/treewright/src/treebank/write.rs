@@ -2,6 +2,8 @@
 
 use std::io::{BufWriter, Write};
 
+use serde::{Deserialize, Serialize};
+
 use super::Entry;
 use crate::error::{Code, Error, Result};
 use crate::tree::{ConstituentTree, Tree};
@@ -15,6 +17,23 @@ pub(super) trait Layout {
     fn frame(&self) -> [&'static str; 2] {
         ["", ""]
     }
+
+    /// The version of the format that the last sentence was written in, where a file may change it on the way.
+    fn version(&self) -> Option<u32> {
+        None
+    }
+
+    /// Goes on after other sentences, the last of which was written in this version.
+    fn go_on(&mut self, _version: Option<u32>) {}
+}
+
+/// How far a [`Writer`] has come: what the next sentence depends on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WriterState {
+    n_sentences: usize,
+    has_started: bool,
+    version: Option<u32>,
 }
 
 /// A streaming writer of any format.
@@ -43,6 +62,24 @@ impl<'a> Writer<'a> {
         laid_out.map_err(|error| error.in_sentence(self.n_sentences))?;
         self.start()?;
         Ok(self.sink.write_all(&self.text)?)
+    }
+
+    /// How far it has come, for [`Writer::go_on`].
+    pub fn state(&self) -> WriterState {
+        WriterState {
+            n_sentences: self.n_sentences,
+            has_started: self.has_started,
+            version: self.layout.version(),
+        }
+    }
+
+    /// Goes on where another writer of the same format and options had come to, after what that one wrote.
+    pub fn go_on(&mut self, state: WriterState) {
+        self.n_sentences = state.n_sentences;
+        self.has_started = state.has_started;
+        if state.has_started {
+            self.layout.go_on(state.version);
+        }
     }
 
     /// Flushes, so that a reader at the other end sees what was written.

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{BufReader, Read};
+use std::sync::Arc;
 
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -16,22 +17,82 @@ use super::ParseArgs;
 use super::csv_records::CsvRecords;
 use super::input::{SharedPending, valid_text};
 use crate::io::endings::ending;
-use crate::io::usage;
+use crate::io::{OnError, usage};
 
 /// A document of a corpus, without the trees of its text.
 pub(super) enum Document {
     /// A JSON object up to its closing bracket, ready for another field of this name.
     Json { start: String, trees_field: String },
     /// The columns other than that of the text.
-    Row(Vec<String>, Dialect),
+    Row(Vec<String>, Table),
     /// A row of a Parquet file, which keeps its other columns itself.
     Cell,
     /// One without a text.
     MissingText,
-    /// One whose text cannot be read, and why.
-    BadText(#[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "there are no tables"))] String),
+    /// One of Parquet whose text cannot be read, and why.
+    BadText(Error),
+    /// One that cannot be read, and why. It keeps its place: as much of it as is known is written.
+    Bad(Box<Document>, Error),
     /// The names of those columns and of the ones that are added.
     Header(Vec<String>, Dialect),
+}
+
+impl Document {
+    /// Gives all that is kept of it to `each`.
+    pub(super) fn each_text(&self, each: &mut impl FnMut(&str)) {
+        match self {
+            Document::Json { start, .. } => each(start),
+            Document::Row(columns, _) | Document::Header(columns, _) => {
+                columns.iter().for_each(|column| each(column));
+            }
+            Document::Cell => {}
+            Document::MissingText => each("-"),
+            Document::BadText(error) => each(&error.message),
+            Document::Bad(document, error) => {
+                document.each_text(each);
+                each(&error.message);
+            }
+        }
+    }
+}
+
+/// A document with its place in the input and the number of its sentences.
+pub(super) struct Item {
+    pub document: Document,
+    pub place: Place,
+    pub n_sentences: usize,
+}
+
+/// A file, and a line or row of it.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub file: Arc<str>,
+    pub line: usize,
+}
+
+impl Place {
+    /// The error with this place.
+    pub(super) fn locate(&self, mut error: Error) -> Error {
+        error.location.line = self.line;
+        error.location.sentence = 0;
+        error.in_file(&self.file)
+    }
+}
+
+/// A sentence or document without a tree.
+#[derive(Debug)]
+pub(super) struct Problem {
+    /// Was it read, and could not be written?
+    pub is_failure: bool,
+    pub error: Error,
+}
+
+/// How rows are written.
+#[derive(Clone, Copy)]
+pub(super) struct Table {
+    dialect: Dialect,
+    /// Is there a column for errors?
+    has_errors: bool,
 }
 
 /// The column of a table for the number of each sentence in its document.
@@ -58,6 +119,8 @@ pub(super) enum Layout {
         names: Names,
         /// What the column of the trees is called.
         tree_column: String,
+        /// Is there a column for errors?
+        has_errors: bool,
         /// How many columns there are; known after the first row.
         width: Option<usize>,
     },
@@ -113,7 +176,9 @@ impl Layout {
             None => "tree".to_owned(),
         };
         let dialect = if is_csv(args) { Dialect::Csv } else { Dialect::Tsv };
-        Ok(Some(Layout::Table { column, dialect, names, tree_column, width: None }))
+        // Rows that may not be bad need no column that says so.
+        let has_errors = args.read.on_error == OnError::Skip;
+        Ok(Some(Layout::Table { column, dialect, names, tree_column, has_errors, width: None }))
     }
 }
 
@@ -150,6 +215,8 @@ impl<'de> serde::Deserialize<'de> for Fields<'de> {
 /// Reads documents and cuts their text.
 pub(super) struct DocumentReader<'a> {
     pub file: &'a str,
+    pub name: Arc<str>,
+    pub on_error: OnError,
     pub segmenter: &'a Segmenter,
     pub cut: &'a SegmentOptions,
     /// How large a document may be.
@@ -165,18 +232,32 @@ impl DocumentReader<'_> {
     ) -> Result<()> {
         match layout {
             Layout::Json { text_field, trees_field } => self.for_each_line(source, |line, number| {
+                let shell = match &line {
+                    Ok(line) if self.on_error == OnError::Skip => json_shell(line, trees_field),
+                    _ => Document::Json { start: "{".to_owned(), trees_field: trees_field.clone() },
+                };
                 let document =
                     line.and_then(|line| self.json_document(line, number, text_field, trees_field));
-                self.send(document, number, pending)
+                self.send(document.map_err(|error| (shell, error)), number, pending)
             }),
-            Layout::Table { column, dialect, names, tree_column, width } => {
-                let mut table =
-                    Table { column, dialect: *dialect, names, tree_column, width, text_column: None };
+            Layout::Table { column, dialect, names, tree_column, has_errors, width } => {
+                let mut table = TableReader {
+                    column,
+                    names,
+                    tree_column,
+                    width,
+                    text_column: None,
+                    table: Table { dialect: *dialect, has_errors: *has_errors },
+                };
                 let mut row = |row: Result<Vec<String>>, number: usize| {
                     let has_names = table.expects_names();
-                    match row.and_then(|row| table.document(row, number, self.file)) {
+                    let shell = || Document::Row(table.blank_columns(), table.table);
+                    match row
+                        .map_err(|error| (shell(), error))
+                        .and_then(|row| table.document(row, number, self.file))
+                    {
                         // Without the names nobody knows what the rows after them mean.
-                        Err(error) if has_names => Err(error),
+                        Err((_, error)) if has_names => Err(error),
                         document => self.send(document, number, pending),
                     }
                 };
@@ -197,37 +278,49 @@ impl DocumentReader<'_> {
         number: usize,
         pending: &SharedPending<'_>,
     ) -> Result<()> {
-        // Its place is that of its row.
-        let in_row = |error: Error| Error::new(error.code, error.message).to_string();
-        let text = text.map(|text| text.and_then(|text| self.cut(text, number).map_err(in_row)));
+        let place = self.place(number);
+        let text = text.map(|text| {
+            let text = text.map_err(|message| Error::new(Code::InvalidUtf8, message));
+            text.and_then(|text| self.cut(text, number))
+        });
         let (document, sentences) = match text {
             None => (Document::MissingText, Vec::new()),
             Some(Ok(sentences)) => (Document::Cell, sentences),
-            Some(Err(message)) => (Document::BadText(message), Vec::new()),
+            // Its place is that of its row.
+            Some(Err(error)) => (Document::BadText(Error::new(error.code, error.message)), Vec::new()),
         };
         let entries = sentences.into_iter().map(|sentence| Entry { sentence, ..Entry::default() });
-        pending.with(|pending| pending.document(document, entries))
+        pending.with(|pending| pending.document(document, place, entries))
     }
 
-    /// Cuts the text of a document and sends it.
+    fn place(&self, line: usize) -> Place {
+        Place { file: self.name.clone(), line }
+    }
+
+    /// Cuts the text of a document and sends it; or what is known of one that is bad, with the error.
     fn send(
         &self,
-        document: Result<Option<(String, Document)>>,
+        document: Result<Option<(String, Document)>, (Document, Error)>,
         number: usize,
         pending: &SharedPending<'_>,
     ) -> Result<()> {
-        let cut = document.and_then(|document| {
-            let Some((text, document)) = document else { return Ok(None) };
-            Ok(Some((self.cut(&text, number)?, document)))
-        });
-        match cut {
-            Ok(Some((sentences, document))) => {
-                let entries = sentences.into_iter().map(|sentence| Entry { sentence, ..Entry::default() });
-                pending.with(|pending| pending.document(document, entries))
+        let cut = match document {
+            Ok(Some((text, document))) => match self.cut(&text, number) {
+                Ok(sentences) => Ok((sentences, document)),
+                Err(error) => Err((document, error)),
+            },
+            Ok(None) => return Ok(()),
+            Err(bad) => Err(bad),
+        };
+        let (sentences, document) = match cut {
+            Ok(cut) => cut,
+            Err((_, error)) if self.on_error.is_fatal(&error) => {
+                return pending.with(|pending| pending.bad(error));
             }
-            Ok(None) => Ok(()),
-            Err(error) => pending.with(|pending| pending.bad(error)),
-        }
+            Err((document, error)) => (Vec::new(), Document::Bad(Box::new(document), error)),
+        };
+        let entries = sentences.into_iter().map(|sentence| Entry { sentence, ..Entry::default() });
+        pending.with(|pending| pending.document(document, self.place(number), entries))
     }
 
     /// The sentences of a document's text.
@@ -321,16 +414,40 @@ impl DocumentReader<'_> {
                 format!("no string in the field {text_field:?}; the fields are {}", names.join(", "));
             return Err(bad(1, message));
         };
-        let start = line.trim_ascii_end().strip_suffix('}').expect("an object ends with it");
-        let start = format!("{},", start.trim_ascii_end());
+        let start = json_start(line, true);
         Ok(Some((text, Document::Json { start, trees_field: trees_field.to_owned() })))
     }
 }
 
+/// An object up to its closing bracket, ready for another field.
+fn json_start(line: &str, has_fields: bool) -> String {
+    let start = line.trim_ascii_end().strip_suffix('}').expect("an object ends with it");
+    let comma = if has_fields { "," } else { "" };
+    format!("{}{comma}", start.trim_ascii_end())
+}
+
+/// A document without trees: a JSON object as it is, anything else as an empty one.
+fn json_shell(line: &str, trees_field: &str) -> Document {
+    let start = match serde_json::from_str(line) {
+        Ok(Fields(fields))
+            if !fields.iter().any(|(name, _)| name == trees_field || *name == error_name(trees_field)) =>
+        {
+            json_start(line, !fields.is_empty())
+        }
+        _ => "{".to_owned(),
+    };
+    Document::Json { start, trees_field: trees_field.to_owned() }
+}
+
+/// The field or column that says why there are no trees.
+fn error_name(trees: &str) -> String {
+    format!("{trees}_error")
+}
+
 /// A table that is being read.
-struct Table<'a> {
+struct TableReader<'a> {
     column: &'a Column,
-    dialect: Dialect,
+    table: Table,
     names: &'a mut Names,
     tree_column: &'a str,
     /// That of all rows, in all files.
@@ -339,7 +456,7 @@ struct Table<'a> {
     text_column: Option<usize>,
 }
 
-impl Table<'_> {
+impl TableReader<'_> {
     /// Has the next line the names of the columns?
     fn expects_names(&self) -> bool {
         self.text_column.is_none() && !matches!(self.names, Names::None)
@@ -348,12 +465,26 @@ impl Table<'_> {
     /// The text of a row, and the rest of it.
     fn document(
         &mut self,
-        row: Vec<String>,
+        mut row: Vec<String>,
         number: usize,
         file: &str,
-    ) -> Result<Option<(String, Document)>> {
-        let document = if self.expects_names() { self.header(row) } else { self.row(row).map(Some) };
-        document.map_err(|message| Error::at(Code::ColumnCount, number, 1, message).in_file(file))
+    ) -> Result<Option<(String, Document)>, (Document, Error)> {
+        let document = if self.expects_names() {
+            self.header(std::mem::take(&mut row))
+        } else {
+            self.row(&mut row).map(|text| Some((text, Document::Row(std::mem::take(&mut row), self.table))))
+        };
+        document.map_err(|message| {
+            // What there is of the row, in as many columns as the others have.
+            row.resize(self.width.map_or(row.len(), |width| width - 1), String::new());
+            let error = Error::at(Code::ColumnCount, number, 1, message).in_file(file);
+            (Document::Row(row, self.table), error)
+        })
+    }
+
+    /// The columns of a row of which nothing is known.
+    fn blank_columns(&self) -> Vec<String> {
+        vec![String::new(); self.width.map_or(0, |width| width - 1)]
     }
 
     /// The names of the columns, if they are to be written.
@@ -382,7 +513,9 @@ impl Table<'_> {
             (SENTENCE_COLUMN, "rename it, for the numbers of the sentences get a column of this name"),
             (self.tree_column, "choose another name for the trees with --parse-column"),
         ];
-        for (name, way_out) in ways_out {
+        let error_column = error_name(self.tree_column);
+        let more = (&error_column[..], "choose another name for the trees with --parse-column");
+        for (name, way_out) in ways_out.into_iter().chain(self.table.has_errors.then_some(more)) {
             if row.iter().any(|other| other == name) {
                 return Err(format!("there is a column {name:?} already; {way_out}"));
             }
@@ -391,10 +524,12 @@ impl Table<'_> {
         self.text_column = Some(column);
         *self.names = Names::Written(row.clone());
         row.extend([SENTENCE_COLUMN, self.tree_column].map(str::to_owned));
-        Ok(Some((String::new(), Document::Header(row, self.dialect))))
+        row.extend(self.table.has_errors.then_some(error_column));
+        Ok(Some((String::new(), Document::Header(row, self.table.dialect))))
     }
 
-    fn row(&mut self, mut row: Vec<String>) -> Result<(String, Document), String> {
+    /// Takes the text out of a row; also out of one that is bad.
+    fn row(&mut self, row: &mut Vec<String>) -> Result<String, String> {
         let column = match (self.text_column, self.column) {
             (Some(column), _) => column,
             (None, Column::Number(column)) => *column,
@@ -407,10 +542,11 @@ impl Table<'_> {
         if row.len() != width {
             let like =
                 if matches!(self.names, Names::None) { "the first row" } else { "the line with the names" };
-            return Err(format!("there are {} columns; expected {width}, as in {like}", row.len()));
+            let n_columns = row.len();
+            row.remove(column);
+            return Err(format!("there are {n_columns} columns; expected {width}, as in {like}"));
         }
-        let text = row.remove(column);
-        Ok((text, Document::Row(row, self.dialect)))
+        Ok(row.remove(column))
     }
 }
 
@@ -418,24 +554,59 @@ fn lacks_column(column: usize, width: usize) -> String {
     format!("expected text in column {}; there are {width}", column + 1)
 }
 
-/// Writes documents with their trees; `parses` are those of all their sentences, of which each document has some.
+/// Writes documents with their trees; `parses` are those of all their sentences, of which each document has some. What
+/// cannot be written is the end, or a problem.
 pub(super) fn write(
-    documents: &[(Document, usize)],
+    documents: &[Item],
     mut parses: &[Vec<Entry>],
     format: Format,
+    on_error: OnError,
+    problems: &mut Vec<Problem>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    for (document, n_sentences) in documents {
+    for Item { document, place, n_sentences } in documents {
         let (sentences, others) = parses.split_at(*n_sentences);
         parses = others;
+        if let Document::Bad(_, error) = document {
+            problems.push(Problem { is_failure: false, error: error.clone() });
+        }
         let start = out.len();
         if let Err(error) = write_document(document, sentences, format, out) {
             // Half a document is none.
             out.truncate(start);
-            return Err(error);
+            if on_error.is_fatal(&error) {
+                return Err(error);
+            }
+            let error = place.locate(error);
+            write_bad(document, &error, out)?;
+            problems.push(Problem { is_failure: true, error });
         }
     }
     Ok(())
+}
+
+/// Writes a document that has no trees, and why.
+fn write_bad(document: &Document, error: &Error, out: &mut Vec<u8>) -> Result<()> {
+    let message = error.to_string();
+    match document {
+        Document::Json { start, trees_field } => {
+            out.extend_from_slice(start.as_bytes());
+            write_json(trees_field, out);
+            out.extend_from_slice(b":null,");
+            write_json(&error_name(trees_field), out);
+            out.push(b':');
+            write_json(&message, out);
+            out.extend_from_slice(b"}\n");
+            Ok(())
+        }
+        Document::Row(columns, Table { dialect, .. }) => {
+            // In TSV nothing is quoted.
+            let message = message.replace(['\t', '\n', '\r'], " ");
+            write_row(columns, &["0", "", &message], *dialect, out)
+        }
+        Document::Bad(document, _) => write_bad(document, error, out),
+        Document::Header(..) | Document::Cell | Document::MissingText | Document::BadText(_) => Ok(()),
+    }
 }
 
 fn write_document(
@@ -465,17 +636,20 @@ fn write_document(
             unreachable!("rows of Parquet files are written to Parquet")
         }
         Document::Header(names, dialect) => write_row(names, &[], *dialect, out)?,
-        Document::Row(columns, dialect) => {
+        Document::Bad(document, error) => write_bad(document, error, out)?,
+        Document::Row(columns, Table { dialect, has_errors }) => {
+            let n_more = if *has_errors { 3 } else { 2 };
             // A document without a sentence keeps its place, too.
             if sentences.is_empty() {
-                write_row(columns, &["0", ""], *dialect, out)?;
+                write_row(columns, &["0", "", ""][..n_more], *dialect, out)?;
             }
             for (number, entries) in sentences.iter().enumerate() {
                 for entry in entries {
                     let text = treebank::to_string([entry], format)?;
                     // In brackets, what is said about a tree stands on lines before it.
                     let tree = text.trim_end().rsplit('\n').next().unwrap_or_default();
-                    write_row(columns, &[&(number + 1).to_string(), tree], *dialect, out)?;
+                    let more = [&(number + 1).to_string(), tree, ""];
+                    write_row(columns, &more[..n_more], *dialect, out)?;
                 }
             }
         }

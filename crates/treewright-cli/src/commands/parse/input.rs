@@ -12,8 +12,9 @@ use treewright::treebank::lines::nul_byte;
 use treewright::treebank::{self, Entry, Format, InputFormat, Portion, Portions, ReadOptions, Recognised};
 use treewright::{Code, Error, Result, Sentence};
 
-use super::documents::{Document, DocumentReader, Layout};
+use super::documents::{Document, DocumentReader, Item, Layout, Place};
 use super::parquet::Table;
+use super::resume::{Done, Skimmer};
 use super::source::{Interrupt, Live, is_regular_file};
 use super::text_lines::{GoodLines, LimitedLines};
 use super::{LinesArg, ParseArgs};
@@ -41,8 +42,14 @@ pub(super) enum Batch {
     EndOfFile(Arc<FileInfo>),
 }
 
-/// Documents, each with the number of its sentences.
-type Documents = Vec<(Document, usize)>;
+type Documents = Vec<Item>;
+
+/// A batch on its way to a thread.
+pub(super) struct Given {
+    pub batch: Batch,
+    /// The checksum of all input to its end; nothing if it was cut short, so that a run cannot go on after it.
+    pub checksum: Option<u32>,
+}
 
 impl Batch {
     /// Its sentences, its documents if that is what they are of, and what came of reading if that is done only now.
@@ -131,15 +138,16 @@ impl PortionRead {
 
 /// Work that is gathered until it is worth handing over, or until there is nothing to do but wait for input.
 pub(super) struct Pending<'a> {
-    feeder: Feeder<'a, Batch>,
+    feeder: Feeder<'a, Given>,
+    skimmer: Skimmer,
     on_error: OnError,
     entries: Vec<Entry>,
     documents: Documents,
 }
 
 impl<'a> Pending<'a> {
-    fn new(feeder: Feeder<'a, Batch>, on_error: OnError) -> Self {
-        Pending { feeder, on_error, entries: Vec::new(), documents: Vec::new() }
+    fn new(feeder: Feeder<'a, Given>, skimmer: Skimmer, on_error: OnError) -> Self {
+        Pending { feeder, skimmer, on_error, entries: Vec::new(), documents: Vec::new() }
     }
 
     fn sentence(&mut self, entry: Entry) -> Result<()> {
@@ -150,11 +158,13 @@ impl<'a> Pending<'a> {
     pub(super) fn document(
         &mut self,
         document: Document,
+        place: Place,
         entries: impl Iterator<Item = Entry>,
     ) -> Result<()> {
         let before = self.entries.len();
         self.entries.extend(entries);
-        self.documents.push((document, self.entries.len() - before));
+        let n_sentences = self.entries.len() - before;
+        self.documents.push(Item { document, place, n_sentences });
         if self.entries.len() >= BATCH || self.documents.len() >= BATCH { self.send() } else { Ok(()) }
     }
 
@@ -166,22 +176,43 @@ impl<'a> Pending<'a> {
         self.give(Batch::Bad(error))
     }
 
-    /// Sends what has been gathered.
-    fn send(&mut self) -> Result<()> {
+    /// What has been gathered.
+    fn gathered(&mut self) -> Option<Batch> {
         let (entries, documents) = (std::mem::take(&mut self.entries), std::mem::take(&mut self.documents));
         if !documents.is_empty() {
-            self.feeder.give(Batch::Documents(entries, documents))
+            Some(Batch::Documents(entries, documents))
         } else if !entries.is_empty() {
-            self.feeder.give(Batch::Sentences(entries))
+            Some(Batch::Sentences(entries))
         } else {
-            Ok(())
+            None
+        }
+    }
+
+    /// Sends what has been gathered.
+    fn send(&mut self) -> Result<()> {
+        self.gathered().map_or(Ok(()), |batch| self.pass(batch))
+    }
+
+    /// Sends what has been gathered before an error: in a run without the error, more would have come with it.
+    fn send_last(&mut self) -> Result<()> {
+        match self.gathered() {
+            Some(batch) if !self.skimmer.is_skipping() => self.feeder.give(Given { batch, checksum: None }),
+            _ => Ok(()),
         }
     }
 
     /// Sends what has been gathered, and this.
     fn give(&mut self, batch: Batch) -> Result<()> {
         self.send()?;
-        self.feeder.give(batch)
+        self.pass(batch)
+    }
+
+    /// Gives a batch to the threads, unless it was done before.
+    fn pass(&mut self, batch: Batch) -> Result<()> {
+        match self.skimmer.take(&batch)? {
+            None => Ok(()),
+            checksum => self.feeder.give(Given { batch, checksum }),
+        }
     }
 }
 
@@ -212,22 +243,28 @@ pub(super) struct Input<'a> {
     pub prefers_batches: bool,
     /// Sentences of raw text so far.
     pub n_sentences: usize,
+    /// What was done before.
+    pub done: Done,
+    /// Can the run be resumed?
+    pub is_resumable: bool,
 }
 
 impl Input<'_> {
     /// Reads all files, or the table that stands for them, and hands out what is in them.
-    pub(super) fn read_all(&mut self, table: Option<&Table>, feeder: Feeder<'_, Batch>) -> Result<()> {
+    pub(super) fn read_all(&mut self, table: Option<&Table>, feeder: Feeder<'_, Given>) -> Result<()> {
         let args = self.args;
-        let pending = SharedPending::new(Pending::new(feeder, args.read.on_error));
+        let skimmer = Skimmer::new(self.done, self.is_resumable);
+        let pending = SharedPending::new(Pending::new(feeder, skimmer, args.read.on_error));
         match table {
             Some(table) => self.read_table(table, &pending),
             None => args.files.iter().try_for_each(|path| self.read(path, &pending)),
-        }
+        }?;
+        pending.with(|pending| pending.skimmer.finish())
     }
 
     fn read(&mut self, path: &Path, pending: &SharedPending<'_>) -> Result<()> {
         let read = self.read_file(path, pending);
-        pending.with(Pending::send)?;
+        pending.with(|pending| if read.is_err() { pending.send_last() } else { pending.send() })?;
         read
     }
 
@@ -292,8 +329,14 @@ impl Input<'_> {
         let segmenter = &self.segmenter(&self.args.files[0].to_string_lossy())?;
         let cut = SegmentOptions { lines: self.lines(false), ..SegmentOptions::default() };
         let limit = self.args.read.max_sentence_bytes.unwrap_or_default();
+        let mut name: Arc<str> = Arc::from("");
         table.for_each_row(|text, file, number| {
-            let reader = DocumentReader { file, segmenter, cut: &cut, limit };
+            if *name != *file {
+                name = Arc::from(file);
+            }
+            let name = name.clone();
+            let reader =
+                DocumentReader { file, name, on_error: self.args.read.on_error, segmenter, cut: &cut, limit };
             reader.send_cell(text, number, pending)
         })?;
         pending.with(Pending::send)
@@ -331,7 +374,14 @@ impl Input<'_> {
         let lines = self.lines(is_dash(path) && io::stdin().is_terminal());
         let cut = SegmentOptions { lines, ..SegmentOptions::default() };
         if let Some(layout) = &mut self.layout {
-            let reader = DocumentReader { file: &options.file, segmenter, cut: &cut, limit: options.limit };
+            let reader = DocumentReader {
+                file: &options.file,
+                name: Arc::from(&options.file[..]),
+                on_error: self.args.read.on_error,
+                segmenter,
+                cut: &cut,
+                limit: options.limit,
+            };
             return reader.read(layout, source, pending);
         }
         let document = (!is_dash(path)).then_some(&options.file[..]);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use treewright::Result;
 use treewright::treebank::{Entry, Format};
 
-use super::documents::Document;
+use super::documents::{Item, Problem};
 use crate::io::{Output, usage};
 
 pub(super) enum Table {}
@@ -29,7 +29,15 @@ impl Table {
 }
 
 impl Cell {
-    pub(super) fn of(_: &Document, _: &[Vec<Entry>], _: Format) -> Self {
+    pub(super) fn of(_: &Item, _: &[Vec<Entry>], _: Format, _: &mut Vec<Problem>) -> Self {
+        unreachable!("there is no table")
+    }
+
+    pub(super) fn write(&self, _: &mut impl std::io::Write) -> Result<()> {
+        match *self {}
+    }
+
+    pub(super) fn read_some(_: &mut impl std::io::BufRead) -> Result<Vec<Self>> {
         unreachable!("there is no table")
     }
 }

@@ -27,6 +27,11 @@ impl Notices {
         }
     }
 
+    /// What there is, for a run that goes on later.
+    pub(super) fn parts(&self) -> (&KnownWords, Option<&UnknownTags>) {
+        (&self.known_words, self.unknown_tags.as_ref())
+    }
+
     /// Says it, after this many sentences.
     pub(super) fn tell(&self, n_sentences: usize) {
         self.tell_language();

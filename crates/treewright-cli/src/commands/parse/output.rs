@@ -1,19 +1,21 @@
 //! What `treewright parse` writes: treebanks, documents with their trees, drawings.
 
-use std::io::{IsTerminal, Write};
+use std::fs::File;
+use std::io::{BufReader, IsTerminal, Write};
 use std::sync::Arc;
 
 use treewright::model::Parser;
 use treewright::pipeline::{Analyser, PartKind, Pipeline};
 use treewright::tree::TreeKind;
-use treewright::treebank::{self, Entry, Format, WriteOptions, Writer};
+use treewright::treebank::{self, Entry, Format, WriteOptions, Writer, WriterState};
 use treewright::{Error, Result, draw};
 
 use super::ParseArgs;
-use super::documents::{self, Document};
+use super::documents::{self, Item, Problem};
 use super::parquet::{Cell, Table, TableWriter};
 use crate::io::endings::Promise;
-use crate::io::{Output, usage};
+use crate::io::partial::Partial;
+use crate::io::{OnError, Output, usage};
 use crate::values::FileFormat;
 
 /// The trees of a batch.
@@ -42,31 +44,48 @@ pub(super) enum Form {
 }
 
 impl Trees {
-    /// The trees of a batch, in the form that is wanted.
-    pub(super) fn of(entries: Vec<Vec<Entry>>, documents: &[(Document, usize)], form: Form) -> Self {
+    /// The trees of a batch, in the form that is wanted; adds what has none to the problems.
+    pub(super) fn of(
+        entries: Vec<Vec<Entry>>,
+        documents: &[Item],
+        form: Form,
+        on_error: OnError,
+        problems: &mut Vec<Problem>,
+    ) -> Self {
         match form {
             Form::Entries => Trees::Entries(entries),
-            Form::Cells(format) => Trees::cells(&entries, documents, format),
-            Form::Text(format) => Trees::text(&entries, documents, format),
+            Form::Cells(format) => Trees::cells(&entries, documents, format, problems),
+            Form::Text(format) => Trees::text(&entries, documents, format, on_error, problems),
         }
     }
 
     /// For the rows of a table.
-    fn cells(mut entries: &[Vec<Entry>], documents: &[(Document, usize)], format: Format) -> Self {
-        let cell = |(document, n_sentences): &(Document, usize)| {
-            let (sentences, others) = entries.split_at(*n_sentences);
+    fn cells(
+        mut entries: &[Vec<Entry>],
+        documents: &[Item],
+        format: Format,
+        problems: &mut Vec<Problem>,
+    ) -> Self {
+        let cell = |item: &Item| {
+            let (sentences, others) = entries.split_at(item.n_sentences);
             entries = others;
-            Cell::of(document, sentences, format)
+            Cell::of(item, sentences, format, problems)
         };
         Trees::Cells(documents.iter().map(cell).collect())
     }
 
     /// Written at once.
-    fn text(entries: &[Vec<Entry>], documents: &[(Document, usize)], format: Format) -> Self {
+    fn text(
+        entries: &[Vec<Entry>],
+        documents: &[Item],
+        format: Format,
+        on_error: OnError,
+        problems: &mut Vec<Problem>,
+    ) -> Self {
         let mut text = Vec::new();
         let written = match documents {
-            [] => write_all(entries.iter().flatten(), format, &mut text),
-            documents => documents::write(documents, entries, format, &mut text),
+            [] => write_all(entries.iter().flatten(), format, on_error, problems, &mut text),
+            documents => documents::write(documents, entries, format, on_error, problems, &mut text),
         };
         Trees::Text { text, n_entries: entries.iter().map(Vec::len).sum(), error: written.err() }
     }
@@ -162,8 +181,10 @@ pub(super) fn is_drawn(args: &ParseArgs, analyser: &Analyser) -> bool {
 }
 
 /// Opens the output.
-pub(super) fn open(args: &ParseArgs, analyser: &Analyser) -> Result<Output> {
-    if is_drawn(args, analyser) {
+pub(super) fn open(args: &ParseArgs, analyser: &Analyser, partial: Option<&Partial>) -> Result<Output> {
+    if let Some(partial) = partial {
+        Ok(Output::partial(partial.clone()))
+    } else if is_drawn(args, analyser) {
         Ok(Output::stdout_with_colors())
     } else {
         Output::create(args.output.as_deref())
@@ -185,6 +206,11 @@ fn kind_of(format: Format) -> Option<TreeKind> {
 pub(super) enum Sink<'a> {
     /// A table that gets more columns.
     Table(TableWriter),
+    /// Cells of which a table is made at the end.
+    Cells {
+        output: &'a mut Output,
+        format: Format,
+    },
     /// A file that is a sequence of trees, or of documents with trees.
     Sequence {
         output: &'a mut Output,
@@ -247,11 +273,35 @@ impl<'a> Sink<'a> {
         Sink::Table(TableWriter::start(table, output, format))
     }
 
+    /// Cells for a table, to be kept until there are all.
+    pub(super) fn cells(args: &ParseArgs, analyser: &Analyser, output: &'a mut Output) -> Self {
+        let format = args.tree_format().unwrap_or_else(|| default_format(analyser.parser.as_ref()));
+        Sink::Cells { output, format }
+    }
+
+    /// How many entries there are, and where a writer has come to.
+    pub(super) fn state(&self) -> (usize, WriterState) {
+        match self {
+            Sink::Sequence { n_entries, .. } => (*n_entries, WriterState::default()),
+            Sink::Treebank { writer, .. } => (0, writer.state()),
+            Sink::Table(_) | Sink::Cells { .. } | Sink::Drawing { .. } => (0, WriterState::default()),
+        }
+    }
+
+    /// Goes on in this state.
+    pub(super) fn go_on(&mut self, entries: usize, state: WriterState) {
+        match self {
+            Sink::Sequence { n_entries, .. } => *n_entries = entries,
+            Sink::Treebank { writer, .. } => writer.go_on(state),
+            Sink::Table(_) | Sink::Cells { .. } | Sink::Drawing { .. } => {}
+        }
+    }
+
     /// Is there a place for the score of each tree?
     pub(super) fn has_scores(&self) -> bool {
         match self {
             Sink::Table(writer) => writer.format() == Format::Json,
-            Sink::Sequence { format, .. } => *format == Format::Json,
+            Sink::Sequence { format, .. } | Sink::Cells { format, .. } => *format == Format::Json,
             Sink::Treebank { is_json, .. } => *is_json,
             Sink::Drawing { .. } => false,
         }
@@ -261,16 +311,30 @@ impl<'a> Sink<'a> {
     pub(super) fn form(&self) -> Form {
         match self {
             Sink::Table(writer) => Form::Cells(writer.format()),
+            Sink::Cells { format, .. } => Form::Cells(*format),
             Sink::Sequence { format, .. } => Form::Text(*format),
             Sink::Treebank { .. } | Sink::Drawing { .. } => Form::Entries,
         }
     }
 
-    pub(super) fn write(&mut self, trees: Trees) -> Result<()> {
+    /// Writes the trees of a batch, and adds to its problems; sentences in those count from the start of the output.
+    pub(super) fn write(
+        &mut self,
+        trees: Trees,
+        on_error: OnError,
+        problems: &mut Vec<Problem>,
+    ) -> Result<()> {
         match (self, trees) {
             (Sink::Table(writer), Trees::Cells(cells)) => writer.write(cells),
+            (Sink::Cells { output, .. }, Trees::Cells(cells)) => {
+                cells.iter().try_for_each(|cell| cell.write(*output))
+            }
             (Sink::Sequence { output, n_entries, .. }, Trees::Text { text, n_entries: more, error }) => {
                 output.write_all(&text)?;
+                for problem in problems.iter_mut().filter(|problem| problem.is_failure) {
+                    let sentence = &mut problem.error.location.sentence;
+                    *sentence += if *sentence > 0 { *n_entries } else { 0 };
+                }
                 if let Some(error) = error {
                     let sentence = error.location.sentence;
                     return Err(error.in_sentence(*n_entries + sentence));
@@ -279,7 +343,13 @@ impl<'a> Sink<'a> {
                 Ok(())
             }
             (Sink::Treebank { writer, .. }, Trees::Entries(entries)) => {
-                entries.iter().flatten().try_for_each(|entry| writer.write(entry))
+                entries.iter().flatten().try_for_each(|entry| match writer.write(entry) {
+                    Err(error) if !on_error.is_fatal(&error) => {
+                        problems.push(Problem { is_failure: true, error });
+                        Ok(())
+                    }
+                    written => written,
+                })
             }
             (Sink::Drawing { output, options, n_drawn }, Trees::Entries(entries)) => {
                 for entry in entries.iter().flatten().filter(|entry| entry.tree.is_some()) {
@@ -301,7 +371,9 @@ impl<'a> Sink<'a> {
         match self {
             Sink::Treebank { writer, .. } => writer.flush(),
             Sink::Table(_) => Ok(()),
-            Sink::Sequence { output, .. } | Sink::Drawing { output, .. } => Ok(output.flush()?),
+            Sink::Sequence { output, .. } | Sink::Cells { output, .. } | Sink::Drawing { output, .. } => {
+                Ok(output.flush()?)
+            }
         }
     }
 
@@ -309,8 +381,24 @@ impl<'a> Sink<'a> {
         match self {
             Sink::Treebank { writer, .. } => writer.finish(),
             Sink::Table(writer) => writer.finish(),
-            Sink::Sequence { .. } | Sink::Drawing { .. } => Ok(()),
+            Sink::Sequence { .. } | Sink::Cells { .. } | Sink::Drawing { .. } => Ok(()),
         }
+    }
+}
+
+/// Makes a table of the cells that were kept.
+#[cfg_attr(not(feature = "parquet"), expect(unused_variables, reason = "there are no tables"))]
+pub(super) fn make_table(table: &Arc<Table>, partial: &Partial, format: Format) -> Result<()> {
+    let in_file = |error: Error| error.in_file(&partial.path().to_string_lossy());
+    let source = File::open(partial.path()).map_err(Error::from).map_err(in_file)?;
+    let mut source = BufReader::with_capacity(1 << 16, source);
+    let mut writer = TableWriter::start(table.clone(), Output::create(Some(&partial.target()))?, format);
+    loop {
+        let cells = Cell::read_some(&mut source).map_err(in_file)?;
+        if cells.is_empty() {
+            return writer.finish();
+        }
+        writer.write(cells)?;
     }
 }
 
@@ -326,13 +414,23 @@ fn title(entry: &Entry) -> String {
     }
 }
 
-/// Writes trees; those before one that cannot be written are there all the same.
-fn write_all<'a>(entries: impl Iterator<Item = &'a Entry>, format: Format, out: &mut Vec<u8>) -> Result<()> {
+/// Writes trees; those before one that cannot be written are there all the same, and where that is no reason to stop, those
+/// after it.
+fn write_all<'a>(
+    entries: impl Iterator<Item = &'a Entry>,
+    format: Format,
+    on_error: OnError,
+    problems: &mut Vec<Problem>,
+    out: &mut Vec<u8>,
+) -> Result<()> {
     let mut writer = treebank::writer(format, out, &WriteOptions::default())?;
     for entry in entries {
         if let Err(error) = writer.write(entry) {
-            writer.finish()?;
-            return Err(error);
+            if on_error.is_fatal(&error) {
+                writer.finish()?;
+                return Err(error);
+            }
+            problems.push(Problem { is_failure: true, error });
         }
     }
     writer.finish()

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io;
+use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -28,7 +28,7 @@ use treewright::treebank::{self, Entry, Format};
 use treewright::{Code, Error, Result};
 
 use super::arrow_schema;
-use super::documents::Document;
+use super::documents::{Document, Item, Problem};
 use crate::io::{Output, is_dash, usage};
 
 /// Rows that are read, or written, at once.
@@ -63,15 +63,67 @@ pub(super) enum Cell {
 
 impl Cell {
     /// The trees of a document.
-    pub(super) fn of(document: &Document, sentences: &[Vec<Entry>], format: Format) -> Self {
-        match document {
+    pub(super) fn of(
+        item: &Item,
+        sentences: &[Vec<Entry>],
+        format: Format,
+        problems: &mut Vec<Problem>,
+    ) -> Self {
+        let mut problem = |error: &Error, is_failure| {
+            problems.push(Problem { is_failure, error: item.place.locate(error.clone()) });
+        };
+        match &item.document {
             Document::MissingText => Cell::Null,
-            Document::BadText(message) => Cell::Error(message.clone()),
+            Document::BadText(error) => {
+                problem(error, false);
+                Cell::Error(error.to_string())
+            }
             _ => match treebank::to_string(sentences.iter().flatten(), format) {
                 Ok(trees) => Cell::Trees(trees),
-                Err(error) => Cell::Error(error.to_string()),
+                Err(error) => {
+                    problem(&error, true);
+                    Cell::Error(error.to_string())
+                }
             },
         }
+    }
+
+    /// Writes it to a file that is read by [`Cell::read_some`]: a line with its kind and length, and its text.
+    pub(super) fn write(&self, out: &mut impl io::Write) -> Result<()> {
+        let (kind, text) = match self {
+            Cell::Null => ("null", ""),
+            Cell::Trees(trees) => ("trees", &trees[..]),
+            Cell::Error(message) => ("error", &message[..]),
+        };
+        Ok(out.write_all(format!("{kind} {}\n{text}\n", text.len()).as_bytes())?)
+    }
+
+    /// Reads some cells; none at the end.
+    pub(super) fn read_some(source: &mut impl BufRead) -> Result<Vec<Self>> {
+        let damaged = || bad("the rows that an earlier run has left are damaged");
+        let mut cells = Vec::new();
+        let mut line = String::new();
+        while cells.len() < ROWS {
+            line.clear();
+            if source.read_line(&mut line)? == 0 {
+                break;
+            }
+            let (kind, length) = line.trim_end().split_once(' ').ok_or_else(damaged)?;
+            let length: usize = length.parse().map_err(|_| damaged())?;
+            let mut text = Vec::new();
+            source.by_ref().take(length as u64 + 1).read_to_end(&mut text)?;
+            if text.pop() != Some(b'\n') || text.len() != length {
+                return Err(damaged());
+            }
+            let text = String::from_utf8(text).map_err(|_| damaged())?;
+            cells.push(match kind {
+                "null" => Cell::Null,
+                "trees" => Cell::Trees(text),
+                "error" => Cell::Error(text),
+                _ => return Err(damaged()),
+            });
+        }
+        Ok(cells)
     }
 }
 
@@ -245,8 +297,7 @@ impl Table {
 }
 
 fn valid_text(text: &ByteArray) -> Result<&str, String> {
-    std::str::from_utf8(text.data())
-        .map_err(|_| Error::new(Code::InvalidUtf8, "bytes that are not UTF-8").to_string())
+    std::str::from_utf8(text.data()).map_err(|_| "bytes that are not UTF-8".to_owned())
 }
 
 /// The column of that name, or else of that number.

@@ -8,7 +8,7 @@ use treewright::model::{Parser, Search};
 use super::ParseArgs;
 use crate::io::usage;
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum DecoderArg {
     /// The best action at each step
     Greedy,

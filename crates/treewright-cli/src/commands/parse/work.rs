@@ -8,7 +8,8 @@ use treewright::pipeline::{Analyser, AnalyserWorker, KnownWords, Tagging, Unknow
 use treewright::treebank::{Entry, ParseInfo};
 use treewright::{Result, Sentence};
 
-use super::input::{Batch, PortionRead};
+use super::documents::{Document, Item, Problem};
+use super::input::{Given, PortionRead};
 use super::output::{Form, Sink, Trees};
 use super::{ParseArgs, search};
 
@@ -65,6 +66,11 @@ enum Said {
 /// A batch that was parsed.
 pub(super) struct Parsed {
     pub trees: Trees,
+    /// What has no tree.
+    pub problems: Vec<Problem>,
+    pub n_documents: usize,
+    /// See [`Given`].
+    pub checksum: Option<u32>,
     pub n_sentences: usize,
     pub n_tokens: usize,
     /// How many trees are proven to be the best ones, and how many are not, where the search can tell.
@@ -95,8 +101,12 @@ pub(super) struct Thread<'a> {
 
 impl Thread<'_> {
     /// The trees of a batch, and all that is to be told about it.
-    pub(super) fn parse(&mut self, batch: Batch) -> Result<Parsed> {
-        let (entries, documents, read) = batch.read(self.args.read.on_error);
+    pub(super) fn parse(&mut self, given: Given) -> Result<Parsed> {
+        let Given { batch, checksum } = given;
+        let on_error = self.args.read.on_error;
+        let (entries, documents, read) = batch.read(on_error);
+        let is_header = |item: &&Item| matches!(item.document, Document::Header(..));
+        let n_documents = documents.len() - documents.iter().filter(is_header).count();
         let known_words = self.known_words(&entries);
         let started = Instant::now();
         let n_items_before = self.worker.n_items();
@@ -116,11 +126,15 @@ impl Thread<'_> {
                 entries.into_iter().map(parse).collect::<Result<_>>()?
             }
         };
+        let mut problems = Vec::new();
         Ok(Parsed {
+            n_documents,
+            checksum,
             seconds: started.elapsed().as_secs_f64(),
             n_sentences: entries.len(),
             n_tokens: entries.iter().map(|entries| entries[0].sentence.len()).sum(),
-            trees: Trees::of(entries, &documents, self.form),
+            trees: Trees::of(entries, &documents, self.form, on_error, &mut problems),
+            problems,
             n_exact,
             n_not_exact,
             n_items: self.worker.n_items() - n_items_before,

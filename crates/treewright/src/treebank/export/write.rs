@@ -26,6 +26,14 @@ impl Layout for ExportLayout {
         }
         written
     }
+
+    fn version(&self) -> Option<u32> {
+        self.version
+    }
+
+    fn go_on(&mut self, version: Option<u32>) {
+        self.version = version;
+    }
 }
 
 impl ExportLayout {
