@@ -17,6 +17,7 @@ mod parse_output;
 mod parse_tags;
 mod pictures;
 mod readers;
+mod resume;
 mod shell;
 #[cfg(unix)]
 mod terminal;

@@ -29,7 +29,7 @@ fn mistakes_in_flags_end_with_exit_code_2_and_say_what_is_wrong() {
     }
 }
 
-/// The same everywhere: 1 if anything was left out.
+/// The same everywhere: 3 if anything was left out.
 #[test]
 fn what_was_skipped_shows_in_the_exit_code() {
     let folder = folder("skipped");
@@ -47,17 +47,17 @@ fn what_was_skipped_shows_in_the_exit_code() {
         "train --system in-order --beam 1 --epochs 1 --train {} -o m.model",
     ];
     for command in commands {
-        for (file, code) in [("good.mrg", 0), ("bad.mrg", 1)] {
+        for (file, code) in [("good.mrg", 0), ("bad.mrg", 3)] {
             let line = format!("{} --quiet --on-error skip", command.replace("{}", file));
             let output = run_in(&folder, &line.split(' ').collect::<Vec<_>>(), "");
             let message = String::from_utf8_lossy(&output.stderr);
             assert_eq!(output.status.code(), Some(code), "{line}: {message}");
-            assert_eq!(message.contains("skipped"), code == 1, "{line}: {message}");
+            assert_eq!(message.contains("skipped"), code == 3, "{line}: {message}");
         }
     }
     std::fs::write(folder.join("m.model"), tiny_model()).expect("room");
     let line = "parse --model m.model bad.mrg --on-error skip --quiet";
-    assert_eq!(run_in(&folder, &line.split(' ').collect::<Vec<_>>(), "").status.code(), Some(1));
+    assert_eq!(run_in(&folder, &line.split(' ').collect::<Vec<_>>(), "").status.code(), Some(3));
 }
 
 #[test]
