@@ -1,5 +1,5 @@
-//! One file per command. `run` gives the exit code: 0 done, 1 the input or the result is not what it should be
-//! (2, for usage, is clap's).
+//! One file per command. `run` gives the exit code: 0 done, 1 nothing done, or the input or the result is not what it should
+//! be, 3 done but for some rows or sentences (2, for usage, is clap's).
 
 mod compare;
 mod completions;

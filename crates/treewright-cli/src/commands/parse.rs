@@ -60,6 +60,9 @@ adds tags. Tokens (--from tokens) are tagged. Words with tags (a treebank, or --
 model knows them, whichever column they are in: a parser for Penn tags uses XPOS, and a parser for Universal \
 Dependencies adds UPOS to Penn tags. Tags that the model does not know are replaced, and a note says so.
 
+A run with -o FILE that is interrupted keeps what is whole in FILE.part and says how to go on (--resume). Exit status: 0 \
+done, 1 nothing done or a bad input, 2 usage, 3 done but for some sentences or rows.
+
 Examples:
   echo 'The public is still cautious.' | treewright parse
   treewright parse --as constituents letters.txt -o letters.mrg

@@ -269,8 +269,11 @@ pub fn open(
         let file = File::options().create(true).append(true).open(&part)?;
         file.set_len(0)?;
         if let Ok(metadata) = target.metadata() {
-            keep_owner(&file, &metadata);
-            file.set_permissions(metadata.permissions())?;
+            // The journal holds parts of the text, too.
+            for file in [&file, &journal] {
+                keep_owner(file, &metadata);
+                file.set_permissions(metadata.permissions())?;
+            }
         }
         Ok((file, line.len() as u64))
     })();
