@@ -8,7 +8,10 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
-use treewright::eval::{AttachmentScore, ConstituentScorer, Params, Parsed, conll18, report};
+use treewright::eval::{
+    AttachmentScore, CharacterScorer, ConstituentScorer, Functions, Params, Parsed, alignment,
+    collapsed_labels, conll18, may_be_discontinuous, pairing, report,
+};
 use treewright::explore::{Derivations, Question, Setup, Temporaries};
 use treewright::pipeline::Pipeline;
 use treewright::registry::{OracleKind, SystemTag};
@@ -32,6 +35,23 @@ fn entries_of(path: &Path, format: Option<treebank::Format>) -> Result<Vec<Entry
         treebank::open(file, &options)?.reader.collect::<Result<Vec<_>>>()
     };
     read().map_err(|error| error.in_file(&name))
+}
+
+/// The entries of a treebank file to score, and its format. A tree without words is a sentence without a parse.
+fn opened(path: &Path) -> Result<(Vec<Entry>, treebank::Format)> {
+    let name = path.display().to_string();
+    let options = ReadOptions {
+        file: name.clone(),
+        many_roots: true,
+        no_parse: true,
+        literal_tags: true,
+        ..ReadOptions::default()
+    };
+    let read = || {
+        let opened = treebank::open(File::open(path)?, &options)?;
+        Ok((opened.reader.collect::<Result<Vec<_>>>()?, opened.format))
+    };
+    read().map_err(|error: Error| error.in_file(&name))
 }
 
 /// The sentences of a treebank file, whose format is recognised unless it is named.
@@ -62,21 +82,35 @@ pub fn convert(py: Python<'_>, path: PathBuf, to: &str, format: Option<&str>) ->
     written(&entries, Some(to))
 }
 
-/// The figures of `treewright eval`, as JSON.
+/// The figures of `treewright eval`, as JSON. Without parameters, those that fit the formats.
 #[pyfunction]
-#[pyo3(signature = (gold, predicted, params="collins"))]
-pub fn evaluate(py: Python<'_>, gold: PathBuf, predicted: PathBuf, params: &str) -> PyResult<String> {
-    let params = Params::named(params).ok_or_else(|| {
-        wrong(format!(
-            "there are no parameters {params:?}; there are {}",
-            Params::names().collect::<Vec<_>>().join(", ")
-        ))
-    })?;
+#[pyo3(signature = (gold, predicted, params=None, functions="strip"))]
+pub fn evaluate(
+    py: Python<'_>,
+    gold: PathBuf,
+    predicted: PathBuf,
+    params: Option<&str>,
+    functions: &str,
+) -> PyResult<String> {
+    let unknown = |name: &str| {
+        let known = Params::names().collect::<Vec<_>>().join(", ");
+        wrong(format!("there are no parameters {name:?}; there are {known}"))
+    };
+    let params = params.map(|name| Params::named(name).ok_or_else(|| unknown(name))).transpose()?;
+    let functions = Functions::ALL.iter().copied().find(|known| known.as_str() == functions);
+    let functions =
+        functions.ok_or_else(|| wrong("functions is neither \"strip\" nor \"keep\"".to_owned()))?;
     let score = || -> Result<serde_json::Value> {
-        let (gold, predicted) = (entries_of(&gold, None)?, entries_of(&predicted, None)?);
+        let (gold, gold_format) = opened(&gold)?;
+        let (predicted, predicted_format) = opened(&predicted)?;
         match kind_of(&gold)? {
             TreeKind::Dependencies => dependencies(&gold, &predicted),
-            TreeKind::Constituents => constituents(&gold, &predicted, &params),
+            TreeKind::Constituents => {
+                let discontinuous = may_be_discontinuous(Some(gold_format), &gold)
+                    || may_be_discontinuous(Some(predicted_format), &predicted);
+                let params = params.unwrap_or_else(|| Params::fitting(discontinuous));
+                constituents(&gold, &predicted, &Params { functions, ..params }, discontinuous)
+            }
         }
     };
     py.detach(score).map(|value| value.to_string()).map_err(exception)
@@ -124,11 +158,12 @@ fn dependencies(gold: &[Entry], predicted: &[Entry]) -> Result<serde_json::Value
     Ok(report::dependencies_json(&scores, attachments.as_ref()))
 }
 
-fn constituents(gold: &[Entry], predicted: &[Entry], params: &Params) -> Result<serde_json::Value> {
-    if gold.len() != predicted.len() {
-        let message = format!("{} gold sentences but {} parses", gold.len(), predicted.len());
-        return Err(Error::new(Code::Mismatch, message));
-    }
+fn constituents(
+    gold: &[Entry],
+    predicted: &[Entry],
+    params: &Params,
+    discontinuous: bool,
+) -> Result<serde_json::Value> {
     fn tree(entry: &Entry) -> Parsed<'_> {
         let tree = match &entry.tree {
             Some(treewright::Tree::Constituent(tree)) => Some(tree),
@@ -136,13 +171,39 @@ fn constituents(gold: &[Entry], predicted: &[Entry], params: &Params) -> Result<
         };
         Parsed { sentence: &entry.sentence, tree }
     }
-    let is_discontinuous =
-        |entry: &Entry| tree(entry).tree.is_some_and(treewright::ConstituentTree::is_discontinuous);
-    let mut scorer = ConstituentScorer::new(params, gold.iter().any(is_discontinuous));
-    for (gold, predicted) in gold.iter().zip(predicted) {
-        scorer.add(tree(gold), tree(predicted));
-    }
-    Ok(report::constituents_json(&scorer, params.cutoff_len))
+    let mut scorer = ConstituentScorer::new(params, discontinuous);
+    let style = scorer.all().style;
+    let pairing = pairing::pair(gold, predicted);
+    let (all_gold, all_predicted): (Vec<_>, Vec<_>) = (gold.iter().collect(), predicted.iter().collect());
+    let units = pairing
+        .is_cut_differently(style)
+        .then(|| alignment::units(&[&all_gold, &all_predicted]).ok())
+        .flatten();
+    let mut value = match units {
+        Some(units) => {
+            let mut scorer = CharacterScorer::new(params);
+            for unit in units {
+                let sides = [&gold[unit[0].clone()], &predicted[unit[1].clone()]];
+                let [gold, predicted] = sides.map(|side| side.iter().map(tree).collect::<Vec<_>>());
+                scorer.add(&gold, &predicted);
+            }
+            report::aligned_constituents_json(&scorer, params.cutoff_len)
+        }
+        None if pairing.left_over.is_some() => {
+            let message = format!("{} gold sentences but {} parses", pairing.n_gold, pairing.n_predicted);
+            return Err(Error::new(Code::Mismatch, message));
+        }
+        None => {
+            for (gold, predicted) in pairing.pairs {
+                scorer.add(tree(gold), tree(predicted));
+            }
+            report::constituents_json(&scorer, params.cutoff_len)
+        }
+    };
+    let trees = gold.iter().chain(predicted).filter_map(|entry| tree(entry).tree);
+    value["functions"] = params.functions.as_str().into();
+    value["collapsed_labels"] = report::collapsed_json(&collapsed_labels(trees, params, style));
+    Ok(value)
 }
 
 fn system_named(name: &str) -> PyResult<SystemTag> {

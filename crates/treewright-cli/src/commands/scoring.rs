@@ -1,18 +1,30 @@
 //! What `eval` and `compare` share: reading gold and predictions, putting sentences side by side, telling what does
-//! not fit.
+//! not fit, and remarks on how the scores came about.
+
+mod messages;
+mod place;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use clap::Args;
+use treewright::eval::alignment::{self, Place, Unit};
 use treewright::eval::pairing::{self, Pairing, Side};
-use treewright::eval::{Params, Parsed};
+use treewright::eval::{Functions, Params, Parsed, may_be_discontinuous};
 use treewright::tree::TreeKind;
 use treewright::treebank::{self, Entry, Format, InputFormat, Limit, ReadOptions};
-use treewright::{Code, ConstituentTree, DependencyTree, Error, Result, Sentence, Tree};
+use treewright::{Code, ConstituentTree, DependencyTree, Error, Result, Tree};
+
+pub use messages::{
+    aligned_note, by_gold_tags_note, collapsed, collapsed_note, differ_in_words, fits, give_up, incomparable,
+    mismatch, tags_note, text_of,
+};
 
 use crate::io::{Inputs, OnError, open_raw, shown_name, usage};
 use crate::values;
+
+const FUNCTIONS: &[(&str, Functions)] = &[("strip", Functions::Strip), ("keep", Functions::Keep)];
 
 /// Flags of the commands that score.
 #[derive(Args, Clone, Debug)]
@@ -29,6 +41,11 @@ pub struct ScoringArgs {
     /// formats that can hold discontinuous trees]
     #[arg(long, value_name = "NAME|FILE")]
     pub params: Option<PathBuf>,
+
+    /// How labels with function tags such as NP-SBJ or IP-MAT are compared: up to their first - or =, as the reference
+    /// tools do (strip), or whole (keep) [default: strip]
+    #[arg(long, value_name = "HOW", value_parser = values::choice(FUNCTIONS))]
+    pub functions: Option<Functions>,
 
     /// Count discontinuous constituents only
     #[arg(long)]
@@ -61,6 +78,9 @@ pub struct Treebank {
     pub entries: Vec<Entry>,
     /// Which sentences (from 0) could not be read, and why.
     pub unreadable: Vec<(usize, Error)>,
+    /// The file itself, and how it was read.
+    bytes: Vec<u8>,
+    options: ReadOptions,
 }
 
 impl Treebank {
@@ -70,6 +90,13 @@ impl Treebank {
         bad.find(|(i, _)| std::ptr::eq(&self.entries[*i], entry)).map(|(_, error)| error)
     }
 
+    /// The line and column of a word.
+    fn line_of(&self, place: Place) -> (usize, usize) {
+        let words = self.entries[place.sentence].sentence.surface().take(place.word + 1);
+        let words: Vec<&str> = words.map(|(form, ..)| form).collect();
+        place::of_word(&self.bytes, &self.options, place.sentence, &words)
+    }
+
     /// Dependencies or constituents, from the first sentence that has a tree.
     pub fn kind(&self) -> Option<TreeKind> {
         self.entries.iter().find_map(|entry| entry.tree.as_ref()).map(Tree::kind)
@@ -77,13 +104,7 @@ impl Treebank {
 
     /// May its trees be discontinuous?
     pub fn may_be_discontinuous(&self) -> bool {
-        match self.format {
-            Format::Discbracket | Format::Export | Format::Tigerxml | Format::Alpino => true,
-            Format::Json => {
-                self.entries.iter().filter_map(|e| tree_of(e)).any(ConstituentTree::is_discontinuous)
-            }
-            _ => false,
-        }
+        may_be_discontinuous(Some(self.format), &self.entries)
     }
 }
 
@@ -125,7 +146,11 @@ impl ScoringArgs {
 
     /// Refuses flags that say nothing about this kind of trees.
     pub fn check(&self, kind: TreeKind) -> Result<()> {
-        let flags = [("--disc-only", self.disc_only), ("--params", self.params.is_some())];
+        let flags = [
+            ("--disc-only", self.disc_only),
+            ("--params", self.params.is_some()),
+            ("--functions", self.functions.is_some()),
+        ];
         match flags.iter().find(|(_, is_given)| *is_given && kind == TreeKind::Dependencies) {
             Some((flag, _)) => Err(usage(format!("{flag} is about constituents; these are dependencies"))),
             None => Ok(()),
@@ -139,14 +164,18 @@ impl ScoringArgs {
         // A prediction that starts with failed parses does not show its format, so the gold file's is tried first.
         let is_named = self.from.is_some() || Format::from_path(&name).is_some();
         if let (false, Some(format)) = (is_named, gold_format)
-            && let Ok(file) = self.parse(&bytes, &name, InputFormat::Given(format), OnError::Fail)
+            && let Ok(mut file) = self.parse(&bytes, &name, InputFormat::Given(format), OnError::Fail)
         {
+            file.bytes = bytes;
             return Ok(file);
         }
         // To EVALB a tree that cannot be read is one more sentence in error.
         let on_error = if gold_format == Some(Format::Ptb) { OnError::Skip } else { self.on_error };
         let recognised = gold_format.map_or(InputFormat::Recognised, InputFormat::RecognisedOr);
-        self.parse(&bytes, &name, self.from.map_or(recognised, InputFormat::Given), on_error)
+        let format = self.from.map_or(recognised, InputFormat::Given);
+        let mut file = self.parse(&bytes, &name, format, on_error)?;
+        file.bytes = bytes;
+        Ok(file)
     }
 
     fn parse(&self, bytes: &[u8], name: &str, format: InputFormat, on_error: OnError) -> Result<Treebank> {
@@ -160,11 +189,14 @@ impl ScoringArgs {
             ..ReadOptions::default()
         };
         let opened = treebank::open(bytes, &options)?;
+        let format = InputFormat::Given(opened.format);
         let mut file = Treebank {
             name: name.to_owned(),
             format: opened.format,
             entries: Vec::new(),
             unreadable: Vec::new(),
+            bytes: Vec::new(),
+            options: ReadOptions { format, ..options.clone() },
         };
         for item in opened.reader {
             match item {
@@ -181,24 +213,61 @@ impl ScoringArgs {
 
     /// The parameters, given or fitting the gold file.
     pub fn params(&self, discontinuous: bool) -> Result<Params> {
-        let path =
-            self.params.as_deref().unwrap_or(Path::new(if discontinuous { "proper" } else { "collins" }));
-        let name = &*path.to_string_lossy();
-        let mut params = match Params::named(name) {
-            Some(params) => params,
-            None => {
-                let text = std::fs::read(path).map_err(|error| {
-                    let known: Vec<&str> = Params::names().collect();
-                    let message = format!("{error}; expected a .prm file or one of {}", known.join(", "));
-                    Error::new(Code::Io, message).in_file(name)
-                })?;
-                let bad = |_| Error::new(Code::InvalidUtf8, "the parameter file is not UTF-8").in_file(name);
-                Params::parse(&String::from_utf8(text).map_err(bad)?).map_err(|error| error.in_file(name))?
-            }
+        let mut params = match &self.params {
+            None => Params::fitting(discontinuous),
+            Some(path) => named_or_read(path)?,
         };
         params.disc_only |= self.disc_only;
+        params.functions = self.functions.unwrap_or(params.functions);
         Ok(params)
     }
+
+    /// The exit code: 1 if something that does not fit was left out, 3 if that was asked for.
+    pub fn exit_code(&self, n_left_out: usize) -> ExitCode {
+        match self.on_error {
+            _ if n_left_out == 0 => ExitCode::SUCCESS,
+            OnError::Fail => ExitCode::FAILURE,
+            OnError::Skip => ExitCode::from(3),
+        }
+    }
+}
+
+/// Parameters that come with the program, or those of a file.
+fn named_or_read(path: &Path) -> Result<Params> {
+    let name = &*path.to_string_lossy();
+    if let Some(params) = Params::named(name) {
+        return Ok(params);
+    }
+    let text = std::fs::read(path).map_err(|error| {
+        let known: Vec<&str> = Params::names().collect();
+        let message = format!("{error}; expected a .prm file or one of {}", known.join(", "));
+        Error::new(Code::Io, message).in_file(name)
+    })?;
+    let bad = |_| Error::new(Code::InvalidUtf8, "the parameter file is not UTF-8").in_file(name);
+    Params::parse(&String::from_utf8(text).map_err(bad)?).map_err(|error| error.in_file(name))
+}
+
+/// The units of sentences of a gold file and predictions, if these have the same characters.
+pub fn units(gold: &Treebank, predicted: &[&Treebank]) -> Result<Vec<Unit>, Error> {
+    let files: Vec<&Treebank> = std::iter::once(gold).chain(predicted.iter().copied()).collect();
+    let entries: Vec<Vec<&Entry>> = files.iter().map(|file| file.entries.iter().collect()).collect();
+    let entries: Vec<&[&Entry]> = entries.iter().map(Vec::as_slice).collect();
+    alignment::units(&entries).map_err(|difference| {
+        let other = files[difference.file];
+        let word = |file: &Treebank, place: Option<Place>| {
+            place.map_or("the end of the file".to_owned(), |place| {
+                let sentence = &file.entries[place.sentence].sentence;
+                let form = sentence.surface().nth(place.word).map_or("", |(form, ..)| form);
+                format!("{form:?} (word {} of sentence {})", place.word + 1, place.sentence + 1)
+            })
+        };
+        let (g, p) = (word(gold, difference.first), word(other, difference.other));
+        let message = format!("the texts differ: first, the gold file has {g} where this file has {p}");
+        let mut error = Error::new(Code::Mismatch, message).in_file(&other.name);
+        (error.location.line, error.location.column) =
+            difference.other.map_or((0, 0), |place| other.line_of(place));
+        error
+    })
 }
 
 /// The constituent tree of an entry.
@@ -220,24 +289,6 @@ pub fn dependencies_of(entry: &Entry) -> Option<&DependencyTree> {
 /// An entry as the constituent scorers want it.
 pub fn parsed(entry: &Entry) -> Parsed<'_> {
     Parsed { sentence: &entry.sentence, tree: tree_of(entry) }
-}
-
-/// The words of a sentence, cut if there are very many.
-pub fn text_of(sentence: &Sentence) -> String {
-    const SHOWN: usize = 40;
-    let words: Vec<&str> = sentence.surface().map(|(form, ..)| form).collect();
-    match words.len() {
-        0 => "(nothing)".to_owned(),
-        n if n > SHOWN => format!("{} ... ({n} words)", words[..SHOWN].join(" ")),
-        _ => words.join(" "),
-    }
-}
-
-/// A pair of sentences (counted from 0) that does not fit together, with both texts, one below the other.
-pub fn mismatch(reason: &str, number: usize, gold: &Entry, predicted: &Entry) -> Error {
-    let (gold, predicted) = (text_of(&gold.sentence), text_of(&predicted.sentence));
-    let message = format!("{reason}\n  gold:      {gold}\n  predicted: {predicted}");
-    Error::new(Code::Mismatch, message).in_sentence(number + 1)
 }
 
 /// Puts sentences side by side; says what has no partner.

@@ -77,7 +77,7 @@ struct Contestant {
 
 impl Contestant {
     fn new(parser: &Parser, method: Method) -> Self {
-        let params = Params::named("collins").expect("it comes with the library");
+        let params = Params::fitting(false);
         Contestant {
             worker: parser.worker().with_search(Search { method, k_best: 1 }),
             seconds: 0.0,

@@ -1,8 +1,10 @@
 //! The worst sentences of a prediction: ranked, and drawn with what differs marked.
 
+use std::ops::Range;
+
 use serde_json::{Value, json};
 use treewright::draw::{Layout, Options, TerminalOptions, terminal};
-use treewright::eval::{Attachments, ScoredNode, SentenceScore, Status, report};
+use treewright::eval::{AlignedAttachments, ScoredNode, SentenceScore, Status, report};
 use treewright::treebank::Entry;
 use treewright::{ConstituentTree, DependencyTree, NodeId, TokenIdx, Tree};
 
@@ -11,101 +13,115 @@ use super::scoring::text_of;
 /// Stands after the label of what the other tree does not have.
 const MARK: &str = "✗";
 
-/// One sentence with errors.
+/// A sentence with errors, or a few that were cut differently on the two sides.
 #[derive(Default)]
 pub struct Worst {
-    /// From 0.
-    pub sentence: usize,
+    /// The gold sentences and the predicted ones, from 0.
+    pub sentences: [Range<usize>; 2],
     score: f64,
     n_wrong: u64,
     missing: Vec<String>,
     wrong: Vec<String>,
-    gold_marks: Vec<usize>,
-    predicted_marks: Vec<usize>,
+    /// Per sentence of each side, the nodes or words that the other side does not have.
+    marks: [Vec<Vec<usize>>; 2],
     text: String,
     drawing: String,
 }
 
 impl Worst {
-    /// If some bracket is missing or wrong.
+    /// If some bracket is missing or wrong. Sides are gold and predicted, each with the constituents that count of each of its
+    /// sentences.
     pub fn of_constituents(
-        sentence: usize,
+        sentences: [Range<usize>; 2],
         score: &SentenceScore,
-        nodes: (&[ScoredNode], &[ScoredNode]),
-        gold: Option<&ConstituentTree>,
-        predicted: Option<&ConstituentTree>,
+        nodes: [&[&[ScoredNode]]; 2],
+        trees: [&[Option<&ConstituentTree>]; 2],
     ) -> Option<Self> {
         if score.status != Status::Valid || score.is_exact() {
             return None;
         }
-        let marks = |nodes: &[ScoredNode]| -> Vec<usize> {
+        let marks = |nodes: &&[ScoredNode]| -> Vec<usize> {
             let mut marks: Vec<usize> =
                 nodes.iter().filter(|n| !n.is_matched).map(|n| n.node.index()).collect();
             marks.sort_unstable();
             marks
         };
-        let names = |tree: Option<&ConstituentTree>, marks: &[usize]| -> Vec<String> {
-            let name = |tree: &ConstituentTree, &i: &usize| {
+        let marks = nodes.map(|nodes| nodes.iter().map(marks).collect::<Vec<_>>());
+        let names = |side: usize| -> Vec<String> {
+            let name = |tree: &ConstituentTree, at: &str, i: usize| {
                 let node = NodeId::new(i);
-                format!("{} {}", tree.node(node).label, ranges(&tree.tokens_under(node)))
+                format!("{} {at}{}", tree.node(node).label, ranges(&tree.tokens_under(node)))
             };
-            tree.map_or(Vec::new(), |tree| marks.iter().map(|i| name(tree, i)).collect())
+            let mut names = Vec::new();
+            for (i, (tree, marks)) in trees[side].iter().zip(&marks[side]).enumerate() {
+                let Some(tree) = tree else { continue };
+                let at = place(&sentences[side], i);
+                names.extend(marks.iter().map(|&node| name(tree, &at, node)));
+            }
+            names
         };
         let counts = score.brackets;
-        let (gold_marks, predicted_marks) = (marks(nodes.0), marks(nodes.1));
         Some(Worst {
-            sentence,
             score: counts.f1().unwrap_or(0.0),
             n_wrong: counts.gold + counts.predicted - 2 * counts.matched,
-            missing: names(gold, &gold_marks),
-            wrong: names(predicted, &predicted_marks),
-            gold_marks,
-            predicted_marks,
+            missing: names(0),
+            wrong: names(1),
+            sentences,
+            marks,
             ..Worst::default()
         })
     }
 
-    /// If some head or relation is wrong.
+    /// If some head or relation is wrong; `right` tells of every word of each side.
     pub fn of_dependencies(
-        sentence: usize,
-        counts: &Attachments,
-        gold: &DependencyTree,
-        predicted: &DependencyTree,
+        sentences: [Range<usize>; 2],
+        counts: AlignedAttachments,
+        trees: [&[&DependencyTree]; 2],
+        right: &[Vec<bool>; 2],
     ) -> Option<Self> {
-        if counts.both == counts.words {
+        if counts.n_wrong() == 0 {
             return None;
         }
-        let differ = |&i: &usize| gold.arcs[i] != predicted.arcs[i];
-        let marks: Vec<usize> = (0..gold.len()).filter(differ).collect();
-        let names = |tree: &DependencyTree| -> Vec<String> {
-            let head =
-                |i: usize| tree.arcs[i].head.map_or("0".to_owned(), |head| (head.index() + 1).to_string());
-            marks.iter().map(|&i| format!("{}({}, {})", tree.arcs[i].label, head(i), i + 1)).collect()
-        };
+        let sides = [0, 1].map(|side| {
+            let (mut names, mut marks) = (Vec::new(), Vec::new());
+            let mut right = right[side].iter();
+            for (i, tree) in trees[side].iter().enumerate() {
+                let at = place(&sentences[side], i);
+                let head = |i: usize| {
+                    tree.arcs[i].head.map_or("0".to_owned(), |head| (head.index() + 1).to_string())
+                };
+                let wrong: Vec<usize> = (0..tree.len()).filter(|_| right.next() == Some(&false)).collect();
+                let name = |&i: &usize| format!("{}({at}{}, {at}{})", tree.arcs[i].label, head(i), i + 1);
+                names.extend(wrong.iter().map(name));
+                marks.push(wrong);
+            }
+            (names, marks)
+        });
+        let [(missing, gold_marks), (wrong, predicted_marks)] = sides;
         Some(Worst {
-            sentence,
+            sentences,
             score: counts.las().unwrap_or(0.0),
-            n_wrong: counts.words - counts.both,
-            missing: names(gold),
-            wrong: names(predicted),
-            gold_marks: marks.clone(),
-            predicted_marks: marks,
+            n_wrong: counts.n_wrong(),
+            missing,
+            wrong,
+            marks: [gold_marks, predicted_marks],
             ..Worst::default()
         })
     }
 
-    /// Draws both trees.
-    pub fn draw(&mut self, gold: &Entry, predicted: &Entry, width: usize) {
-        self.text = text_of(&gold.sentence);
+    /// Draws the trees of both sides.
+    pub fn draw(&mut self, sides: [&[&Entry]; 2], width: usize) {
+        let texts: Vec<String> = sides[0].iter().map(|entry| text_of(&entry.sentence)).collect();
+        self.text = texts.join(" ");
         let options = TerminalOptions { width, ..TerminalOptions::default() };
-        for (name, entry, marks) in
-            [("gold", gold, &self.gold_marks), ("predicted", predicted, &self.predicted_marks)]
-        {
-            let entry = marked(entry, marks);
-            let drawing = Layout::of(&entry, &Options::default())
-                .and_then(|layout| terminal(&layout.with_title(name), &options))
-                .unwrap_or_else(|error| format!("{name}: {}\n", error.message));
-            self.drawing.push_str(&drawing);
+        for ((name, entries), marks) in ["gold", "predicted"].iter().zip(sides).zip(&self.marks) {
+            for (entry, marks) in entries.iter().zip(marks) {
+                let entry = marked(entry, marks);
+                let drawing = Layout::of(&entry, &Options::default())
+                    .and_then(|layout| terminal(&layout.with_title(*name), &options))
+                    .unwrap_or_else(|error| format!("{name}: {}\n", error.message));
+                self.drawing.push_str(&drawing);
+            }
         }
     }
 
@@ -113,8 +129,8 @@ impl Worst {
     pub fn text(&self) -> String {
         let list = |items: &[String]| if items.is_empty() { "nothing".to_owned() } else { items.join("; ") };
         format!(
-            "sentence {}: {:.2}  {}\n  missing: {}\n  wrong:   {}\n{}",
-            self.sentence + 1,
+            "{}: {:.2}  {}\n  missing: {}\n  wrong:   {}\n{}",
+            self.name(),
             self.score,
             self.text,
             list(&self.missing),
@@ -125,20 +141,42 @@ impl Worst {
 
     /// For programs.
     pub fn json(&self) -> Value {
-        json!({
-            "sentence": self.sentence + 1,
+        let mut value = json!({
+            "sentence": self.sentences[0].start + 1,
             "score": report::figure_json(Some(self.score)),
             "text": self.text,
             "missing": self.missing,
             "wrong": self.wrong,
-        })
+        });
+        if self.sentences.iter().any(|side| side.len() != 1) {
+            let ends = |side: &Range<usize>| json!([side.start + 1, side.end]);
+            value["gold_sentences"] = ends(&self.sentences[0]);
+            value["predicted_sentences"] = ends(&self.sentences[1]);
+        }
+        value
+    }
+
+    /// `sentence 3`, `sentences 3-4 (2-4 in the prediction)`.
+    fn name(&self) -> String {
+        let [gold, predicted] = &self.sentences;
+        let name = |side: &Range<usize>| match side.len() {
+            1 => format!("sentence {}", side.end),
+            _ => format!("sentences {}-{}", side.start + 1, side.end),
+        };
+        match (gold.len(), predicted.len()) {
+            (1, 1) => name(gold),
+            _ => format!("{} ({} of the prediction)", name(gold), name(predicted)),
+        }
     }
 }
 
 /// Lowest score first; with the same score, more errors first, then by place.
 pub fn sort(worst: &mut [Worst]) {
     worst.sort_by(|a, b| {
-        a.score.total_cmp(&b.score).then(b.n_wrong.cmp(&a.n_wrong)).then(a.sentence.cmp(&b.sentence))
+        a.score
+            .total_cmp(&b.score)
+            .then(b.n_wrong.cmp(&a.n_wrong))
+            .then(a.sentences[0].start.cmp(&b.sentences[0].start))
     });
 }
 
@@ -148,6 +186,11 @@ pub fn keep(worst: &mut Vec<Worst>, n: usize) {
         sort(worst);
         worst.truncate(n);
     }
+}
+
+/// Where several sentences stand together, words are named with their sentence: `12:3`.
+fn place(sentences: &Range<usize>, i: usize) -> String {
+    if sentences.len() == 1 { String::new() } else { format!("{}:", sentences.start + i + 1) }
 }
 
 /// `3-5,7` for the words 3, 4, 5 and 7, counted from 1.

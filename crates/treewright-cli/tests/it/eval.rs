@@ -59,7 +59,7 @@ fn different_words_are_told_and_the_rest_is_scored() {
         message.contains("sentence 1:") && message.contains("The cat sat") && message.contains("The dog sat")
     );
     let (code, json, message) = eval("cont/word_mismatch", &["--on-error", "skip"]);
-    assert_eq!((code, &json["all"]["errors"]), (Some(1), &1.into()));
+    assert_eq!((code, &json["all"]["errors"]), (Some(3), &1.into()));
     assert!(message.contains("skipped:"), "{message}");
     // A tag that makes the lengths differ is EVALB's everyday business.
     assert_eq!(eval("cont/punct_tag_mismatch_length", &[]).0, Some(0));
@@ -73,7 +73,7 @@ fn evalb_gives_up_after_many_errors() {
         std::fs::write(&gold, line(".").repeat(n)).expect("written");
         std::fs::write(&predicted, line("X").repeat(n)).expect("written");
         let paths = [&gold, &predicted].map(|path| path.to_str().expect("a plain path"));
-        let output = run(&["eval", paths[0], paths[1], "--json"]);
+        let output = run(&["eval", paths[0], paths[1], "--json", "--params", "collins"]);
         assert_eq!(output.status.code(), Some(code));
         assert_eq!(output.stdout.is_empty(), code == 1);
         let message = String::from_utf8(output.stderr).expect("UTF-8");
@@ -125,7 +125,7 @@ fn failed_parses_are_skipped_by_evalbs_rules_and_errors_by_disco_dops() {
     assert_eq!((code, json), (Some(1), Value::Null));
     assert!(message.contains("sentence 1:") && message.contains("no predicted tree"), "{message}");
     let (code, json, _) = eval("disc/empty_line_pred", &["--on-error", "skip"]);
-    assert_eq!((code, &json["all"]["errors"], &json["all"]["f1"]), (Some(1), &1.into(), &100.0.into()));
+    assert_eq!((code, &json["all"]["errors"], &json["all"]["f1"]), (Some(3), &1.into(), &100.0.into()));
 }
 
 #[test]
@@ -214,4 +214,185 @@ fn a_clear_difference_is_told_in_one_line() {
         "{verdict}"
     );
     assert_eq!(run_it(), text.as_bytes());
+}
+/// Two files, and what the command says of them: exit code, figures, messages.
+fn scored(command: &str, name: &str, files: &[&str], more: &[&str]) -> (Option<i32>, Value, String) {
+    let paths: Vec<String> = files
+        .iter()
+        .enumerate()
+        .map(|(i, text)| {
+            let path = scratch(&format!("{name}.{i}"));
+            std::fs::write(&path, text).expect("written");
+            path.to_str().expect("a plain path").to_owned()
+        })
+        .collect();
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let output = run(&[&[command], &paths[..], &["--json"], more].concat());
+    let json = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+    (output.status.code(), json, String::from_utf8(output.stderr).expect("UTF-8"))
+}
+
+#[test]
+fn labels_that_collapse_are_told_and_can_be_kept() {
+    let gold = "(TOP (IP-MAT (NP (N a)) (IP-SUB (V b))))\n";
+    let exchanged = gold.replace("-MAT", "-X").replace("-SUB", "-MAT").replace("-X", "-SUB");
+    for command in ["eval", "compare"] {
+        let files = [gold, &exchanged, &exchanged];
+        let files = if command == "eval" { &files[..2] } else { &files };
+        let f1 = |json: &Value| json[if command == "eval" { "all" } else { "a" }]["f1"].clone();
+        let (code, json, message) = scored(command, "collapsed", files, &["--from", "ptb"]);
+        assert_eq!((code, f1(&json)), (Some(0), 100.0.into()));
+        assert_eq!(
+            json["collapsed_labels"],
+            serde_json::json!([{ "label": "IP", "labels": ["IP-MAT", "IP-SUB"] }])
+        );
+        assert!(
+            message.contains("IP-MAT, IP-SUB as IP") && message.contains("--functions keep"),
+            "{message}"
+        );
+        let (_, json, message) =
+            scored(command, "collapsed", files, &["--from", "ptb", "--functions", "keep"]);
+        assert_eq!((f1(&json), message.as_str()), (33.33.into(), ""));
+        assert_eq!(json["collapsed_labels"], serde_json::json!([]));
+        let (_, _, message) = scored(command, "collapsed", files, &["--from", "ptb", "--quiet"]);
+        assert_eq!(message, "");
+    }
+    let by = ["--from", "ptb", "--functions", "keep", "--by", "label"];
+    let (_, json, _) = scored("eval", "collapsed", &[gold, &exchanged], &by);
+    assert_eq!(json["by"][0]["groups"][0]["group"], "IP-MAT");
+}
+
+#[test]
+fn constituents_over_other_words_and_sentences_are_aligned_by_characters() {
+    let gold = "(TOP (S (NP (N We)) (VP (V cannot) (V go)) (. .)))\n(TOP (NP (-LRB- -LRB-) (N ice) (N cream) (-RRB- -RRB-)))\n";
+    let predicted = "(TOP (S (NP (N We)) (VP (V can) (ADV not) (V go)) (. .)) (NP (: -) (N LRB) (: -) (N icecream) (-RRB- -RRB-)))\n";
+    let (code, json, message) =
+        scored("eval", "raw", &[gold, predicted], &["--from", "ptb", "--per-sentence"]);
+    assert_eq!(code, Some(0), "{message}");
+    assert_eq!((&json["aligned_by"], &json["scorer"]), (&"characters".into(), &"characters".into()));
+    let all = &json["all"];
+    assert_eq!([&all["sentences"], &all["matched"], &all["gold"], &all["predicted"]], [2, 4, 4, 4]);
+    assert_eq!(
+        [&json["Tokens"]["matched"], &json["Tokens"]["gold"], &json["Tokens"]["predicted"]],
+        [4, 8, 10]
+    );
+    assert_eq!((&json["Sentences"]["f1"], &json["Sentences"]["gold"]), (&0.0.into(), &2.into()));
+    assert_eq!(json["sentences"][0]["gold_sentences"], serde_json::json!([1, 2]));
+    assert!(message.contains("raw.1: ") && message.contains("aligned by characters"), "{message}");
+    // Over the same words nothing changes.
+    let (_, json, message) = scored("eval", "raw", &[gold, gold], &["--from", "ptb"]);
+    assert_eq!((&json["aligned_by"], message.as_str()), (&"words".into(), ""));
+    // Error analysis and comparison work, too.
+    let more = ["--from", "ptb", "--by", "label,length", "--errors", "2"];
+    let wrong = predicted.replace("(NP (N We))", "(X (N We))");
+    let (_, json, _) = scored("eval", "raw", &[gold, &wrong], &more);
+    assert_eq!(json["by"][0]["groups"][0]["group"], "NP");
+    assert_eq!(json["worst"][0]["missing"], serde_json::json!(["NP 1:1"]));
+    assert_eq!(json["worst"][0]["gold_sentences"], serde_json::json!([1, 2]));
+    let (code, json, message) = scored("compare", "raw", &[gold, predicted, gold], &["--from", "ptb"]);
+    assert_eq!(
+        (code, &json["a"]["f1"], &json["b"]["f1"]),
+        (Some(0), &100.0.into(), &100.0.into()),
+        "{message}"
+    );
+    assert_eq!((&json["aligned_by"], &json["sentences"]), (&"characters".into(), &1.into()));
+}
+
+#[test]
+fn discontinuous_constituents_over_other_words_are_aligned_by_characters() {
+    let gold = "(S (VP (V 0=gives) (P 2=up)) (NP (N 1=it)))\n";
+    let predicted = "(S (VP (V 0=gives) (P 2=u) (P 3=p)) (NP (N 1=it)))\n";
+    let (code, json, message) = scored("eval", "raw-disc", &[gold, predicted], &["--from", "discbracket"]);
+    assert_eq!(
+        (code, &json["disc"]["f1"], &json["aligned_by"]),
+        (Some(0), &100.0.into(), &"characters".into()),
+        "{message}"
+    );
+}
+
+#[test]
+fn the_first_difference_of_two_texts_has_a_line() {
+    let gold = "(TOP (S (N a) (V b)))\n(TOP (S (N c) (V d)))\n";
+    let predicted = "(TOP (S (N a)\n  (V b) (N c) (V x)))\n";
+    let (code, _, message) = scored("eval", "texts", &[gold, predicted], &["--from", "ptb"]);
+    assert_eq!(code, Some(1));
+    assert!(message.contains("texts.1:2:18: the texts differ"), "{message}");
+    assert!(
+        message.contains("\"d\" (word 2 of sentence 2)") && message.contains("\"x\" (word 4 of sentence 1)"),
+        "{message}"
+    );
+    let row = |i: usize, form: &str| format!("{i}\t{form}\t_\tX\t_\t_\t{}\tx\t_\t_\n", i - 1);
+    let (gold, predicted) =
+        (format!("{}{}\n", row(1, "a"), row(2, "b")), format!("{}{}\n", row(1, "a"), row(2, "c")));
+    let (code, _, message) = scored("eval", "texts", &[&gold, &predicted], &["--from", "conllu"]);
+    assert!(code == Some(1) && message.contains("texts.1:2:3: sentence 1: the texts differ"), "{message}");
+}
+
+#[test]
+fn words_that_count_by_one_tag_only_are_named_with_the_way_out() {
+    let gold = "(TOP (S (NP (N a)) (: -)))\n";
+    let retagged = "(TOP (S (NP (N a)) (SYM -)))\n";
+    let told =
+        "word 2, \"-\", counts with its predicted tag \"SYM\" but is taken out with its gold tag \":\"";
+    for command in ["eval", "compare"] {
+        let sides = |n: usize| {
+            let (gold, retagged) = (gold.repeat(n), retagged.repeat(n) + gold);
+            let files = [gold.clone() + "(TOP (S (NP (N a)) (: -)))\n", retagged.clone(), retagged];
+            files[..if command == "eval" { 2 } else { 3 }].to_vec()
+        };
+        let run = |n: usize, more: &[&str]| {
+            let files = sides(n);
+            let files: Vec<&str> = files.iter().map(String::as_str).collect();
+            scored(command, "retagged", &files, &[&["--from", "ptb"], more].concat())
+        };
+        // A few are errors, as in EVALB.
+        let (code, json, message) = run(2, &[]);
+        assert_eq!((code, &json["aligned_by"]), (Some(0), &"words".into()), "{message}");
+        assert!(message.contains("2 sentences count as an error"), "{message}");
+        assert!(message.contains(told) && message.contains("--params proper"), "{message}");
+        // Many end EVALB, so gold tags decide, unless its rules are asked for.
+        let (code, json, message) = run(12, &[]);
+        assert_eq!((code, &json["aligned_by"]), (Some(0), &"characters".into()), "{message}");
+        assert!(message.contains(told) && message.contains("--params proper"), "{message}");
+        let (code, json, message) = run(12, &["--params", "collins"]);
+        assert_eq!((code, json), (Some(1), Value::Null));
+        assert!(message.contains(told) && message.contains("--params proper"), "{message}");
+        let (code, _, message) = run(12, &["--params", "proper"]);
+        assert_eq!((code, message.as_str()), (Some(0), ""));
+    }
+}
+
+#[test]
+fn compare_gives_the_figures_of_eval() {
+    for name in ["conllu/en_heads", "conllu/pt_all", "cont/many_mixed", "disc/mixed"] {
+        let (gold, predicted) = (vector(&format!("{name}.gold")), vector(&format!("{name}.pred")));
+        let (_, of_eval, _) = eval(name, &[]);
+        let output = run(&["compare", &gold, &predicted, &gold, "--json", "--shuffles", "10"]);
+        let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let pairs = match name.starts_with("conllu") {
+            true => [("las", &of_eval["LAS"]["f1"]), ("uas", &of_eval["UAS"]["f1"])],
+            false => [("f1", &of_eval["all"]["f1"]), ("recall", &of_eval["all"]["recall"])],
+        };
+        for (figure, expected) in pairs {
+            assert_eq!(&json["a"][figure], expected, "{name} {figure}");
+        }
+    }
+}
+
+#[test]
+fn parses_of_raw_text_can_be_explained() {
+    let more = ["--by", "label,length", "--errors", "2", "--per-sentence"];
+    let (code, json, message) = eval("conllu/pt_all", &more);
+    assert_eq!(code, Some(0), "{message}");
+    let groups = json["by"][0]["groups"].as_array().expect("groups");
+    let sum = |key: &str| groups.iter().map(|group| group[key].as_u64().expect("a count")).sum::<u64>();
+    assert_eq!(
+        (sum("gold"), sum("predicted")),
+        (json["Words"]["gold"].as_u64().unwrap(), json["Words"]["predicted"].as_u64().unwrap())
+    );
+    assert_eq!(json["worst"].as_array().map(Vec::len), Some(2));
+    let sentences = json["sentences"].as_array().expect("one for each unit");
+    let of_words = sentences.iter().map(|unit| unit["words"].as_u64().expect("a count")).sum::<u64>();
+    assert_eq!(of_words, sum("gold"));
+    assert!(sentences.iter().any(|unit| unit["gold_sentences"] != unit["predicted_sentences"]));
 }

@@ -8,9 +8,9 @@ use rustc_hash::FxHashSet;
 
 use super::labels::{self, FreeBrackets, Pairs};
 use super::totals::Counts;
-use super::{Mismatch, Params, Parsed, Scored, ScoredNode, ScoredNodes, SentenceScore, Status};
+use super::{Functions, Mismatch, Params, Parsed, Scored, ScoredNode, ScoredNodes, SentenceScore, Status};
 use crate::ids::{NodeId, TokenIdx};
-use crate::sentence::Str;
+use crate::sentence::{Sentence, Str};
 
 /// Matches the brackets of two trees.
 #[derive(Clone, Debug)]
@@ -30,6 +30,7 @@ struct Rules {
     eq_label: Pairs,
     eq_word: Pairs,
     labeled: bool,
+    functions: Functions,
 }
 
 /// Is the whole tree `(TAG word)`? It is read as a constituent above a word without a tag; to EVALB it is a word.
@@ -74,8 +75,18 @@ struct Side {
 }
 
 /// Everything before the first `-` or `=`.
-fn cut(label: &str) -> &str {
+pub(super) fn cut(label: &str) -> &str {
     label.find(['-', '=']).map_or(label, |end| &label[..end])
+}
+
+impl Rules {
+    /// What counts of a label.
+    fn cut<'a>(&self, label: &'a str) -> &'a str {
+        match self.functions {
+            Functions::Strip => cut(label),
+            Functions::Keep => label,
+        }
+    }
 }
 
 impl Side {
@@ -138,7 +149,8 @@ impl Side {
     fn keep_counting(&mut self, parsed: Parsed<'_>, rules: &Rules, nodes: &mut Vec<ScoredNode>) {
         let Some(tree) = parsed.tree else { return };
         self.brackets.retain(|bracket| {
-            bracket.start < bracket.end && !rules.delete_node.contains(cut(&tree.node(bracket.node).label))
+            bracket.start < bracket.end
+                && !rules.delete_node.contains(rules.cut(&tree.node(bracket.node).label))
         });
         // The sort is stable: brackets over the same words stay outer before inner.
         self.brackets.sort_by_key(|bracket| (bracket.start, bracket.end));
@@ -156,6 +168,7 @@ impl Evalb {
             eq_label: Pairs::new(&params.eq_label),
             eq_word: Pairs::new(&params.eq_word),
             labeled: params.labeled,
+            functions: params.functions,
         };
         Evalb { rules, gold: Side::default(), predicted: Side::default(), crossing: Crossing::default() }
     }
@@ -204,12 +217,39 @@ impl Evalb {
     fn mismatch(&self, gold: Parsed<'_>, predicted: Parsed<'_>) -> Option<Mismatch> {
         let (g, p) = (&self.gold.kept, &self.predicted.kept);
         if g.len() != p.len() {
-            return Some(Mismatch::Length(g.len(), p.len()));
+            let by_tags = self.differing_tags(gold, predicted);
+            return Some(by_tags.unwrap_or(Mismatch::Length(g.len(), p.len())));
         }
         let forms = |(&g, &p)| (&gold.sentence.token(g).form, &predicted.sentence.token(p).form);
         let differ = |(g, p): &(&Str, &Str)| !self.rules.eq_word.same(g, p);
         let (g, p) = g.iter().zip(p).map(forms).find(differ)?;
-        Some(Mismatch::Words(g.to_string(), p.to_string()))
+        let by_tags = self.differing_tags(gold, predicted);
+        Some(by_tags.unwrap_or_else(|| Mismatch::Words(g.to_string(), p.to_string())))
+    }
+
+    /// The first word that only one side's tag takes out, if the words themselves are the same.
+    fn differing_tags(&self, gold: Parsed<'_>, predicted: Parsed<'_>) -> Option<Mismatch> {
+        fn words(sentence: &Sentence) -> impl Iterator<Item = (usize, &Str)> {
+            let tokens = sentence.tokens.iter().enumerate().filter(|(_, token)| !token.is_trace());
+            tokens.map(|(i, token)| (i, &token.form))
+        }
+        let pairs = || words(gold.sentence).zip(words(predicted.sentence));
+        let n_words = |sentence| words(sentence).count();
+        if n_words(gold.sentence) != n_words(predicted.sentence) || pairs().any(|((_, g), (_, p))| g != p) {
+            return None;
+        }
+        let counts = |side: &Side, i: usize| side.kept.binary_search(&TokenIdx::new(i)).is_ok();
+        let differ = |&((g, _), (p, _)): &((usize, _), (usize, _))| {
+            counts(&self.gold, g) != counts(&self.predicted, p)
+        };
+        let ((g, word), (p, _)) = pairs().find(differ)?;
+        Some(Mismatch::Tags {
+            position: p + 1,
+            word: word.to_string(),
+            gold: tag(gold, TokenIdx::new(g)).to_string(),
+            predicted: tag(predicted, TokenIdx::new(p)).to_string(),
+            counts_in_gold: counts(&self.gold, g),
+        })
     }
 
     /// Puts back quotes that only one side took out, as EVALB's `fix_quote` does, index bookkeeping included.
@@ -251,10 +291,10 @@ impl Evalb {
             while self.predicted.brackets.get(from).is_some_and(|p| span(p) < span(bracket)) {
                 from += 1;
             }
-            let label = cut(&gold.node(bracket.node).label);
+            let label = rules.cut(&gold.node(bracket.node).label);
             let same_span = self.predicted.brackets[from..].iter().take_while(|p| span(p) == span(bracket));
             if is_new {
-                let labels = same_span.map(|p| cut(&predicted.node(p.node).label));
+                let labels = same_span.map(|p| rules.cut(&predicted.node(p.node).label));
                 free.start(labels.map(|label| if rules.labeled { label } else { "" }));
             }
             let label = if rules.labeled { label } else { "" };
@@ -327,7 +367,6 @@ mod tests {
     use super::super::ConstituentScorer;
     use super::super::testing::{parsed, tree};
     use super::*;
-    use crate::sentence::Sentence;
 
     const CAT: &str =
         "(TOP (S (NP (DT The) (NN cat)) (VP (VBD sat) (PP (IN on) (NP (DT the) (NN mat)))) (. .)))";
@@ -355,6 +394,41 @@ mod tests {
         let score = score(&Params::named(params).expect("a known name"), gold, predicted);
         assert_eq!(score.status, *expected);
         assert_eq!(score.brackets, Counts::default());
+    }
+
+    fn tags(position: usize, word: &str, gold: &str, predicted: &str, counts_in_gold: bool) -> Mismatch {
+        let [word, gold, predicted] = [word, gold, predicted].map(str::to_owned);
+        Mismatch::Tags { position, word, gold, predicted, counts_in_gold }
+    }
+
+    #[test]
+    fn the_word_whose_tags_take_it_out_on_one_side_is_named() {
+        let gold = "(TOP (S (N a) (-NONE- *) (. .) (N b)))";
+        let error = tags(2, ".", ".", "N", false);
+        check_status("collins", gold, "(TOP (S (N a) (N .) (N b)))", &Status::Error(error.clone()));
+        assert_eq!(
+            error.to_string(),
+            "word 2, \".\", counts with its predicted tag \"N\" but is taken out with its gold tag \".\""
+        );
+        // As many words count on both sides, but not the same ones.
+        let error = tags(3, ".", ".", "N", false);
+        check_status(
+            "collins",
+            "(TOP (S (N a) (N b) (. .)))",
+            "(TOP (S (N a) (N b) (N .)))",
+            &Status::Error(error),
+        );
+        let error = tags(1, "a", "N", ".", true);
+        check_status("collins", "(TOP (S (N a) (. b)))", "(TOP (S (. a) (N b)))", &Status::Error(error));
+    }
+
+    #[test]
+    fn labels_can_be_compared_whole() {
+        let (gold, predicted) = ("(TOP (IP-MAT (NP (N a)) (V b)))", "(TOP (IP-SUB (NP (N a)) (V b)))");
+        check(gold, predicted, [2, 2, 2, 0, 2, 2]);
+        let params = Params { functions: Functions::Keep, ..Params::fitting(false) };
+        check_with(&params, gold, predicted, [1, 2, 2, 0, 2, 2]);
+        check_with(&params, gold, gold, [2, 2, 2, 0, 2, 2]);
     }
 
     #[test]
@@ -423,7 +497,7 @@ mod tests {
             "collins",
             bob,
             &bob.replace("(: --)", "(NN --)"),
-            &Status::Error(Mismatch::Length(2, 3)),
+            &Status::Error(tags(2, "--", ":", "NN", false)),
         );
         let words = Mismatch::Words("cat".into(), "Cat".into());
         check_status("collins", CAT, &CAT.replace("cat", "Cat"), &Status::Error(words));
@@ -464,12 +538,17 @@ mod tests {
     fn mistagged_quotes_are_put_back_under_evalb_only() {
         let gold = "(TOP (S (`` ') (NP (N a)) (VP (V b)) ('' ')))";
         let predicted = "(TOP (S (POS ') (NP (N a)) (VP (V b) ('' '))))";
-        check_status("collins", gold, predicted, &Status::Error(Mismatch::Length(2, 3)));
+        check_status("collins", gold, predicted, &Status::Error(tags(1, "'", "``", "POS", false)));
         check_with(&Params::named("evalb").expect("known"), gold, predicted, [3, 3, 3, 0, 3, 2]);
         check_with(&Params::named("evalb").expect("known"), predicted, gold, [3, 3, 3, 0, 3, 2]);
         // Only quotes: a dash under NN stays an error.
         let dash = |text: &str| text.replace(" '", " -");
-        check_status("evalb", &dash(gold), &dash(predicted), &Status::Error(Mismatch::Length(2, 3)));
+        check_status(
+            "evalb",
+            &dash(gold),
+            &dash(predicted),
+            &Status::Error(tags(1, "-", "``", "POS", false)),
+        );
     }
 
     #[test]

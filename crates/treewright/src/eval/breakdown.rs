@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::totals::Tally;
-use super::{Parsed, ScoredNode};
+use super::{Functions, Parsed, ScoredNode};
 use crate::error::named;
 use crate::ids::TokenIdx;
 use crate::sentence::Sentence;
@@ -14,7 +14,7 @@ use crate::tree::{ConstituentTree, DependencyTree};
 named! {
     /// What to group by.
     pub enum By {
-        /// The constituent's label (functions cut off), or the relation.
+        /// The constituent's label (functions cut off unless they are to be kept), or the relation.
         Label = "label";
         /// The length of the sentence, in tens.
         Length = "length";
@@ -83,6 +83,7 @@ impl fmt::Display for Group {
 #[derive(Clone, Debug)]
 pub struct Breakdown {
     by: By,
+    functions: Functions,
     groups: BTreeMap<Group, Tally>,
 }
 
@@ -108,7 +109,12 @@ fn spread(number: usize) -> Group {
 impl Breakdown {
     /// Nothing counted yet.
     pub fn new(by: By) -> Self {
-        Breakdown { by, groups: BTreeMap::new() }
+        Breakdown { by, functions: Functions::Strip, groups: BTreeMap::new() }
+    }
+
+    /// The same, with labels cut or whole.
+    pub fn with_functions(self, functions: Functions) -> Self {
+        Breakdown { functions, ..self }
     }
 
     /// What it groups by.
@@ -137,40 +143,54 @@ impl Breakdown {
         nodes: (&[ScoredNode], &[ScoredNode]),
         length: usize,
     ) {
-        for (side, nodes, is_gold) in [(gold, nodes.0, true), (predicted, nodes.1, false)] {
-            let Some(tree) = side.tree else { continue };
-            let measure = Measure::new(self.by, side.sentence, tree);
-            for scored in nodes {
-                let hit = u64::from(scored.is_matched);
-                let tally = match is_gold {
-                    true => Tally { gold: 1, found: hit, ..Tally::default() },
-                    false => Tally { predicted: 1, right: hit, ..Tally::default() },
-                };
-                self.count(measure.group(tree, scored, length), tally);
-            }
+        self.add_nodes(gold, nodes.0, true, length);
+        self.add_nodes(predicted, nodes.1, false, length);
+    }
+
+    /// Adds the constituents of one side that count. The length is that of the gold sentence.
+    pub fn add_nodes(&mut self, side: Parsed<'_>, nodes: &[ScoredNode], is_gold: bool, length: usize) {
+        let Some(tree) = side.tree else { return };
+        let measure = Measure::new(self.by, self.functions, side.sentence, tree);
+        for scored in nodes {
+            self.count(measure.group(tree, scored, length), tally(is_gold, scored.is_matched));
         }
     }
 
     /// Adds two dependency trees over the same words. A word is right if its head and relation are.
     pub fn add_dependencies(&mut self, gold: &DependencyTree, predicted: &DependencyTree) {
-        let sides = [ArcMeasure::new(self.by, gold), ArcMeasure::new(self.by, predicted)];
-        for (i, (in_gold, in_predicted)) in gold.arcs.iter().zip(&predicted.arcs).enumerate() {
-            let hit = u64::from(in_gold == in_predicted);
-            self.count(sides[0].group(gold, i), Tally { gold: 1, found: hit, ..Tally::default() });
-            self.count(sides[1].group(predicted, i), Tally { predicted: 1, right: hit, ..Tally::default() });
+        let right: Vec<bool> = gold.arcs.iter().zip(&predicted.arcs).map(|(g, p)| g == p).collect();
+        self.add_arcs(gold, &right, true);
+        self.add_arcs(predicted, &right, false);
+    }
+
+    /// Adds a dependency tree of one side, with which of its words are right.
+    pub fn add_arcs(&mut self, tree: &DependencyTree, right: &[bool], is_gold: bool) {
+        let measure = ArcMeasure::new(self.by, tree);
+        for (i, &is_right) in right.iter().enumerate() {
+            self.count(measure.group(tree, i), tally(is_gold, is_right));
         }
+    }
+}
+
+/// One item of one side.
+fn tally(is_gold: bool, is_right: bool) -> Tally {
+    let right = u64::from(is_right);
+    match is_gold {
+        true => Tally { gold: 1, found: right, ..Tally::default() },
+        false => Tally { predicted: 1, right, ..Tally::default() },
     }
 }
 
 /// What must be known of a constituent tree to group its nodes.
 struct Measure {
     by: By,
+    functions: Functions,
     /// Per node: gaps, or depth.
     values: Vec<u32>,
 }
 
 impl Measure {
-    fn new(by: By, sentence: &Sentence, tree: &ConstituentTree) -> Self {
+    fn new(by: By, functions: Functions, sentence: &Sentence, tree: &ConstituentTree) -> Self {
         debug_assert_eq!(sentence.len(), tree.n_tokens());
         let values = match by {
             By::Gap => tree.gap_degrees(),
@@ -187,7 +207,7 @@ impl Measure {
             }
             _ => Vec::new(),
         };
-        Measure { by, values }
+        Measure { by, functions, values }
     }
 
     fn group(&self, tree: &ConstituentTree, scored: &ScoredNode, length: usize) -> Group {
@@ -195,7 +215,9 @@ impl Measure {
         match self.by {
             By::Label => {
                 let label = node.label.as_str();
-                let cut = label.char_indices().skip(1).find(|(_, c)| matches!(c, '-' | '='));
+                let is_cut = |(_, c): &(usize, char)| matches!(c, '-' | '=');
+                let cut = label.char_indices().skip(1).find(is_cut);
+                let cut = cut.filter(|_| self.functions == Functions::Strip);
                 Group::Label(cut.map_or(label, |(end, _)| &label[..end]).to_owned())
             }
             By::Length => tens(length),

@@ -49,7 +49,7 @@ const UNIVERSAL_FEATURES: &[&str] = &[
     "Voice",
 ];
 
-/// The counts behind one metric.
+/// The counts of one metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Score {
     /// Right ones.
@@ -270,11 +270,65 @@ impl<'a> Side<'a> {
     }
 }
 
+/// Gold and system words that stand for each other, counted through all sentences of their side, in order.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn aligned_words(gold: &[&Entry], system: &[&Entry]) -> Result<Vec<(usize, usize)>, Incomparable> {
+    let (gold, system) = sides(gold, system)?;
+    Ok(Alignment::new(&gold, &system).pairs)
+}
+
+/// The words of two files, of which some stand for each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Words {
+    /// Per gold word, whether it is aligned with a word that has the right head.
+    pub heads: Vec<bool>,
+    /// The same, with the right relation, too; subtypes do not count.
+    pub arcs: Vec<bool>,
+    /// The number of words of the system.
+    pub n_system: usize,
+}
+
+/// Which gold words UAS and LAS count as right.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn words(gold: &[&Entry], system: &[&Entry]) -> Result<Words, Incomparable> {
+    let (gold, system) = sides(gold, system)?;
+    let pairs = Alignment::new(&gold, &system).pairs;
+    let gold_of = gold_of(&pairs, system.words.len());
+    let scorer = Scorer { gold: &gold, system: &system, pairs: &pairs, gold_of: &gold_of };
+    let nothing = vec![false; gold.words.len()];
+    let mut words = Words { heads: nothing.clone(), arcs: nothing, n_system: system.words.len() };
+    for &(g, s) in &pairs {
+        words.heads[g] = scorer.same_head(g, s);
+        words.arcs[g] = words.heads[g] && gold.words[g].relation == system.words[s].relation;
+    }
+    Ok(words)
+}
+
+/// The gold word of each system word.
+fn gold_of(pairs: &[(usize, usize)], n_system: usize) -> Vec<Option<usize>> {
+    let mut gold_of = vec![None; n_system];
+    pairs.iter().for_each(|&(g, s)| gold_of[s] = Some(g));
+    gold_of
+}
+
 /// The metrics over two files.
 ///
 /// # Errors
 /// When the texts differ, or a sentence has no dependency tree.
 pub fn evaluate(gold: &[&Entry], system: &[&Entry]) -> Result<Conll18, Incomparable> {
+    let (gold, system) = sides(gold, system)?;
+    let pairs = Alignment::new(&gold, &system).pairs;
+    let gold_of = gold_of(&pairs, system.words.len());
+    let scorer = Scorer { gold: &gold, system: &system, pairs: &pairs, gold_of: &gold_of };
+    Ok(Conll18 { metrics: scorer.metrics(), nonprojective: scorer.nonprojective() })
+}
+
+/// Reads both sides, which must have the same text.
+fn sides<'a>(gold: &[&'a Entry], system: &[&'a Entry]) -> Result<(Side<'a>, Side<'a>), Incomparable> {
     let gold = Side::read(gold).map_err(Incomparable::NoGoldTree)?;
     let system = Side::read(system).map_err(Incomparable::NoSystemTree)?;
     if gold.text != system.text {
@@ -283,13 +337,7 @@ pub fn evaluate(gold: &[&Entry], system: &[&Entry]) -> Result<Conll18, Incompara
         let at = at.unwrap_or(gold.text.len().min(system.text.len()));
         return Err(Incomparable::Text { gold: gold.sentence_at(at), system: system.sentence_at(at) });
     }
-    let pairs = Alignment::new(&gold, &system).pairs;
-    let mut gold_of = vec![None; system.words.len()];
-    for &(g, s) in &pairs {
-        gold_of[s] = Some(g);
-    }
-    let scorer = Scorer { gold: &gold, system: &system, pairs: &pairs, gold_of: &gold_of };
-    Ok(Conll18 { metrics: scorer.metrics(), nonprojective: scorer.nonprojective() })
+    Ok((gold, system))
 }
 
 /// Do both sentences have the same text but for white space?

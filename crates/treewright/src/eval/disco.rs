@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 
 use super::labels::{self, Classes};
 use super::totals::Counts;
-use super::{Mismatch, Params, Parsed, Scored, ScoredNode, ScoredNodes, SentenceScore, Status};
+use super::{Functions, Mismatch, Params, Parsed, Scored, ScoredNode, ScoredNodes, SentenceScore, Status};
 use crate::ids::{NodeId, TokenIdx};
 use crate::sentence::{Sentence, Str};
 use crate::tree::{Child, ConstituentTree};
@@ -25,7 +25,7 @@ pub(super) struct Disco {
 }
 
 #[derive(Clone, Debug)]
-struct Rules {
+pub(super) struct Rules {
     /// Tags and labels, as written and as the names of their classes.
     delete_label: FxHashSet<Str>,
     delete_node: FxHashSet<Str>,
@@ -36,26 +36,27 @@ struct Rules {
     labeled: bool,
     disc_only: bool,
     delete_root_preterms: bool,
+    functions: Functions,
 }
 
 /// The words under a constituent that count. Equal sets have equal fingerprints; that different sets have
 /// different ones holds but for a chance of 2^-128 a pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Yield {
-    fingerprint: u128,
-    n: u32,
-    first: u32,
-    last: u32,
+pub(super) struct Yield {
+    pub fingerprint: u128,
+    pub n: u32,
+    pub first: u32,
+    pub last: u32,
 }
 
 impl Yield {
-    fn of_word(position: u32) -> Self {
+    pub fn of_word(position: u32) -> Self {
         let seed = u64::from(position) + 1;
         let fingerprint = u128::from(mix(seed)) << 64 | u128::from(mix(seed ^ 0x9E37_79B9_7F4A_7C15));
         Yield { fingerprint, n: 1, first: position, last: position }
     }
 
-    fn add(&mut self, other: Yield) {
+    pub fn add(&mut self, other: Yield) {
         if other.n == 0 {
             return;
         }
@@ -69,7 +70,7 @@ impl Yield {
         self.last = self.last.max(other.last);
     }
 
-    fn is_discontinuous(&self) -> bool {
+    pub fn is_discontinuous(&self) -> bool {
         self.n > 0 && self.last - self.first + 1 != self.n
     }
 }
@@ -100,7 +101,7 @@ struct Side {
 }
 
 /// A label without its function: `NP-SBJ` and `NP=2` are `NP`, `-NONE-` stays.
-fn cut(label: &str) -> &str {
+pub(super) fn cut(label: &str) -> &str {
     let cut_at = |label, mark| match str::find(label, mark) {
         Some(end) if end > 0 => &label[..end],
         _ => label,
@@ -147,10 +148,7 @@ impl Side {
                 }
             }
             self.yields.push(words);
-            let counts = words.n > 0
-                && !rules.delete_node.contains(rules.eq_label.name(cut(&node.label)))
-                && (!rules.disc_only || words.is_discontinuous());
-            if counts {
+            if rules.counts(&node.label, words) {
                 self.brackets.push(Bracket { words, node: id });
             }
         }
@@ -162,15 +160,12 @@ impl Side {
 impl Rules {
     /// Brackets with the same key count as the same.
     fn key<'a>(&'a self, tree: &'a ConstituentTree, bracket: &Bracket) -> (u128, &'a str) {
-        let label = || self.eq_label.name(cut(&tree.node(bracket.node).label));
-        (bracket.words.fingerprint, if self.labeled { label() } else { "" })
+        (bracket.words.fingerprint, self.compared(&tree.node(bracket.node).label))
     }
-}
 
-impl Disco {
     pub(super) fn new(params: &Params) -> Self {
         let eq_label = Classes::new(&params.eq_label);
-        let rules = Rules {
+        Rules {
             delete_label: labels::set(&params.delete_label, &[]),
             delete_node: params.delete_label.iter().map(|label| eq_label.name(label).into()).collect(),
             delete_word: labels::set(&params.delete_word, &[]),
@@ -180,13 +175,77 @@ impl Disco {
             labeled: params.labeled,
             disc_only: params.disc_only,
             delete_root_preterms: params.delete_root_preterms,
+            functions: params.functions,
+        }
+    }
+
+    /// What counts of a label or tag.
+    pub(super) fn cut<'a>(&self, label: &'a str) -> &'a str {
+        match self.functions {
+            Functions::Strip => cut(label),
+            Functions::Keep => label,
+        }
+    }
+
+    /// What must be the same for two labels to match.
+    pub(super) fn compared<'a>(&'a self, label: &'a str) -> &'a str {
+        if self.labeled { self.eq_label.name(self.cut(label)) } else { "" }
+    }
+
+    /// Does a constituent over these words count?
+    pub(super) fn counts(&self, label: &str, words: Yield) -> bool {
+        words.n > 0
+            && !self.delete_node.contains(self.eq_label.name(self.cut(label)))
+            && (!self.disc_only || words.is_discontinuous())
+    }
+
+    /// The length of a sentence.
+    pub(super) fn length(&self, sentence: &Sentence) -> usize {
+        let tags = sentence.tokens.iter().map(|token| self.cut(&token.tag));
+        tags.filter(|tag| !self.delete_for_length.contains(*tag)).count()
+    }
+
+    fn keeps_tag(&self, tag: &str) -> bool {
+        !self.delete_label.contains(self.cut(tag))
+    }
+
+    fn keeps_form(&self, form: &str) -> bool {
+        !self.delete_word.contains(&*unescape(form))
+    }
+
+    /// The words directly under the root of the gold tree, where these are to be taken out, in their order.
+    fn under_root(&self, gold: &ConstituentTree) -> Vec<TokenIdx> {
+        let word = |child: &Child| match child {
+            Child::Token(token) if self.delete_root_preterms => Some(*token),
+            _ => None,
         };
-        Disco { rules, gold: Side::default(), predicted: Side::default() }
+        // Children stand in the order of their words.
+        gold.children(gold.root()).iter().filter_map(word).collect()
+    }
+
+    /// Which words of a gold sentence count.
+    pub(super) fn kept<'a>(
+        &'a self,
+        sentence: &'a Sentence,
+        tree: &ConstituentTree,
+    ) -> impl Fn(usize) -> bool + 'a {
+        let under_root = self.under_root(tree);
+        move |i| {
+            let token = &sentence.tokens[i];
+            self.keeps_tag(&token.tag)
+                && self.keeps_form(&token.form)
+                && under_root.binary_search(&TokenIdx::new(i)).is_err()
+        }
+    }
+}
+
+impl Disco {
+    pub(super) fn new(params: &Params) -> Self {
+        Disco { rules: Rules::new(params), gold: Side::default(), predicted: Side::default() }
     }
 
     pub(super) fn length(&self, gold: Parsed<'_>) -> usize {
-        let tags = gold.sentence.tokens.iter().map(|token| cut(&token.tag));
-        tags.filter(|tag| !self.rules.delete_for_length.contains(*tag)).count()
+        self.rules.length(gold.sentence)
     }
 
     pub(super) fn score(&mut self, [gold, predicted]: [Parsed<'_>; 2], nodes: &mut ScoredNodes) -> Scored {
@@ -197,20 +256,9 @@ impl Disco {
             return fail(Mismatch::Length(0, predicted.sentence.len()));
         };
         let Some(predicted_tree) = predicted.tree else { return fail(Mismatch::NoParse) };
-        let mut under_root = Vec::new();
-        if rules.delete_root_preterms {
-            let is_word = |child: &Child| matches!(child, Child::Token(_));
-            under_root.extend(gold_tree.children(gold_tree.root()).iter().filter(|child| is_word(child)));
-        }
-        // Children stand in the order of their words.
-        let under_root =
-            |i| under_root.binary_search_by_key(&TokenIdx::new(i), |&c| gold_tree.leftmost(c)).is_ok();
-        let keeps_tag = |tag: &str| !rules.delete_label.contains(tag);
-        let keeps_word =
-            |sentence: &Sentence, i: usize| !rules.delete_word.contains(&*unescape(&sentence.tokens[i].form));
-        self.gold.read_words(gold.sentence.len(), |i| {
-            keeps_tag(cut(&gold.sentence.tokens[i].tag)) && keeps_word(gold.sentence, i) && !under_root(i)
-        });
+        let under_root = rules.under_root(gold_tree);
+        let is_under_root = |i| under_root.binary_search(&TokenIdx::new(i)).is_ok();
+        self.gold.read_words(gold.sentence.len(), rules.kept(gold.sentence, gold_tree));
         // A predicted word has the tag of the next gold word of the same form.
         let mut at = 0;
         let mut unaligned = None;
@@ -223,7 +271,8 @@ impl Disco {
                 unaligned.get_or_insert(i);
                 return true;
             };
-            keeps_tag(cut(&gold_token.tag)) && keeps_word(predicted.sentence, i) && !under_root(i)
+            let token = &predicted.sentence.tokens[i];
+            rules.keeps_tag(&gold_token.tag) && rules.keeps_form(&token.form) && !is_under_root(i)
         });
         if let Some(i) = unaligned {
             return fail(Mismatch::Unaligned(i + 1, predicted.sentence.tokens[i].form.to_string()));
@@ -240,7 +289,7 @@ impl Disco {
                 return fail(Mismatch::Words(g.form.to_string(), p.form.to_string()));
             }
             score.words += 1;
-            score.correct_tags += u64::from(cut(&g.tag) == cut(&p.tag));
+            score.correct_tags += u64::from(rules.cut(&g.tag) == rules.cut(&p.tag));
         }
         self.gold.read_brackets(gold_tree, rules, &mut nodes.gold);
         self.predicted.read_brackets(predicted_tree, rules, &mut nodes.predicted);
@@ -357,6 +406,16 @@ mod tests {
             "(ROOT (S (VP (ADV 0=Da) (VVPP 2=gedacht)) (VMFIN 1=muss) (VAINF 3=werden)))",
             [2, 2, 2, 1, 1, 1, 4, 4],
         );
+    }
+
+    #[test]
+    fn labels_can_be_compared_whole() {
+        let (gold, predicted) = ("(ROOT (IP-MAT (N 0=a)) (N-A 1=b))", "(ROOT (IP-SUB (N 0=a)) (N-G 1=b))");
+        check("", gold, predicted, [1, 1, 1, 0, 0, 0, 2, 2]);
+        let mut scorer =
+            ConstituentScorer::disco(&Params { functions: Functions::Keep, ..Params::fitting(true) });
+        let score = scorer.add(parsed(&tree(gold, true)), parsed(&tree(predicted, true)));
+        assert_eq!((score.brackets.matched, score.correct_tags), (0, 1));
     }
 
     #[test]

@@ -2,12 +2,16 @@
 //!
 //! A scorer takes one gold and one predicted tree at a time and adds to its totals, so that a trainer can score a
 //! sentence without a file. `bracket` is EVALB, `disco` is disco-dop, `attachment` counts heads of words that both
-//! sides share, `conll18` scores whole files whose tokens may differ. The rest explains the numbers: `breakdown`,
-//! `significance`, `plot`.
+//! sides share, `conll18` scores whole files whose tokens may differ. `characters` scores constituents
+//! over different words, found by `alignment`. The rest explains the numbers: `breakdown`, `collapsed`, `significance`,
+//! `plot`.
 
+pub mod alignment;
 pub mod attachment;
 mod bracket;
 pub mod breakdown;
+mod characters;
+mod collapsed;
 pub mod conll18;
 mod disco;
 mod labels;
@@ -21,10 +25,12 @@ pub mod significance;
 mod testing;
 mod totals;
 
-pub use attachment::{AttachmentScore, Attachments};
+pub use attachment::{AlignedAttachments, AttachmentScore, Attachments};
 pub use breakdown::{Breakdown, By};
+pub use characters::{CharacterScorer, UnitScore};
+pub use collapsed::{Collapsed, collapsed_labels};
 pub use conll18::Conll18;
-pub use params::Params;
+pub use params::{Functions, Params, may_be_discontinuous};
 pub use totals::{Counts, DiscTotals, Style, Tally, Totals};
 
 use crate::ids::NodeId;
@@ -54,6 +60,19 @@ pub enum Mismatch {
     Length(usize, usize),
     /// The first pair of words that differ: gold, predicted.
     Words(String, String),
+    /// The words are the same, but the tags of the two sides take out different ones. Of the first such word:
+    Tags {
+        /// Its place in the predicted sentence, from 1.
+        position: usize,
+        /// The word.
+        word: String,
+        /// Its gold tag.
+        gold: String,
+        /// Its predicted tag.
+        predicted: String,
+        /// The side on which it counts: the gold one, or else the predicted one.
+        counts_in_gold: bool,
+    },
     /// A predicted word (by its position) that is not a word of the gold sentence.
     Unaligned(usize, String),
     /// There is no predicted tree.
@@ -70,6 +89,17 @@ impl std::fmt::Display for Mismatch {
             }
             Mismatch::Words(gold, predicted) => {
                 write!(f, "the gold word {gold:?} stands where the predicted word is {predicted:?}")
+            }
+            Mismatch::Tags { position, word, gold, predicted, counts_in_gold } => {
+                let (counts, does_not) = match counts_in_gold {
+                    true => (("gold", gold), ("predicted", predicted)),
+                    false => (("predicted", predicted), ("gold", gold)),
+                };
+                write!(
+                    f,
+                    "word {position}, {word:?}, counts with its {} tag {:?} but is taken out with its {} tag {:?}",
+                    counts.0, counts.1, does_not.0, does_not.1
+                )
             }
             Mismatch::Unaligned(position, word) => {
                 write!(

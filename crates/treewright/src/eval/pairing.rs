@@ -1,5 +1,6 @@
 //! Which predicted sentence belongs to which gold sentence: by position, with some patience for blank lines.
 
+use super::Style;
 use crate::tree::Entry;
 
 /// The sentences of two files side by side.
@@ -22,6 +23,23 @@ pub enum Side {
     Gold,
     /// The predicted file.
     Predicted,
+}
+
+impl Pairing<'_> {
+    /// Are the words of the two files cut differently? Then sentences side by side say little; see
+    /// [`super::alignment`]. Sentences without a tree, and traces, do not matter; other forms of the same number of words
+    /// only do to EVALB, which has no rule for them.
+    pub fn is_cut_differently(&self, style: Style) -> bool {
+        fn forms(entry: &Entry) -> impl Iterator<Item = &str> {
+            entry.sentence.tokens.iter().filter(|token| !token.is_trace()).map(|token| &*token.form)
+        }
+        let differ = |&(gold, predicted): &(&Entry, &Entry)| match style {
+            _ if gold.tree.is_none() || predicted.tree.is_none() => false,
+            Style::Evalb => !forms(gold).eq(forms(predicted)),
+            Style::Disco => forms(gold).count() != forms(predicted).count(),
+        };
+        self.left_over.is_some() || self.pairs.iter().any(differ)
+    }
 }
 
 fn is_blank(entry: &Entry) -> bool {

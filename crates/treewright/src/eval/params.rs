@@ -1,7 +1,31 @@
 //! Scoring parameters: the `.prm` files of EVALB and disco-dop, and four sets that come with the library.
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, named};
 use crate::sentence::Str;
+use crate::tree::{Entry, Tree};
+use crate::treebank::Format;
+
+named! {
+    /// How labels with function tags (`NP-SBJ`, `IP-MAT`) are compared.
+    pub enum Functions {
+        /// Up to the first `-` or `=`, as EVALB and disco-dop do.
+        Strip = "strip";
+        /// Whole.
+        Keep = "keep";
+    }
+}
+
+/// Whether trees may be discontinuous, which decides between EVALB's rules and disco-dop's: some formats are made for
+/// such trees; JSON, and trees of no known format, are asked one by one.
+pub fn may_be_discontinuous(format: Option<Format>, entries: &[Entry]) -> bool {
+    let is_discontinuous =
+        |entry: &Entry| matches!(&entry.tree, Some(Tree::Constituent(tree)) if tree.is_discontinuous());
+    match format {
+        Some(Format::Discbracket | Format::Export | Format::Tigerxml | Format::Alpino) => true,
+        Some(Format::Json) | None => entries.iter().any(is_discontinuous),
+        Some(_) => false,
+    }
+}
 
 /// What does not count, and what counts as the same. One type for both families of scorers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +48,8 @@ pub struct Params {
     pub max_error: usize,
     /// Do labels count?
     pub labeled: bool,
+    /// Do labels that differ after `-` or `=` count as the same? No parameter file says so: the tools always cut.
+    pub functions: Functions,
     /// Count discontinuous constituents only (disco-dop).
     pub disc_only: bool,
     /// Take out words that hang directly under the gold root (disco-dop).
@@ -45,6 +71,7 @@ impl Default for Params {
             cutoff_len: 40,
             max_error: 10,
             labeled: true,
+            functions: Functions::Strip,
             disc_only: false,
             delete_root_preterms: false,
             is_for_disco: false,
@@ -73,6 +100,12 @@ impl Params {
     pub fn named(name: &str) -> Option<Params> {
         let (_, text) = NAMED.iter().find(|(known, _)| *known == name)?;
         Some(Params::parse(text).expect("the parameters that come with the library can be read"))
+    }
+
+    /// The set for trees for which none is named: `proper` where they may be discontinuous, `collins` elsewhere. See
+    /// [`may_be_discontinuous`].
+    pub fn fitting(discontinuous: bool) -> Params {
+        Params::named(if discontinuous { "proper" } else { "collins" }).expect("it comes with the library")
     }
 
     /// Reads a `.prm` file. `DEBUG` is accepted and has no effect.
@@ -175,6 +208,28 @@ mod tests {
             ..Params::default()
         };
         assert_eq!(Params::parse(text), Ok(expected));
+    }
+
+    #[test]
+    fn the_set_goes_by_the_format_and_else_by_the_trees() {
+        use crate::treebank::{ReadOptions, reader};
+        let entries = |text: &str| -> Vec<Entry> {
+            let entries = reader(Format::Discbracket, text.as_bytes(), &ReadOptions::default());
+            entries.collect::<Result<_>>().expect("readable")
+        };
+        let continuous = entries("(S (N 0=a) (V 1=b))\n");
+        let discontinuous = entries("(S (VP (N 0=a) (V 2=c)) (V 1=b))\n");
+        for (format, of_continuous, of_discontinuous) in [
+            (None, false, true),
+            (Some(Format::Json), false, true),
+            (Some(Format::Discbracket), true, true),
+            (Some(Format::Ptb), false, false),
+        ] {
+            assert_eq!(may_be_discontinuous(format, &continuous), of_continuous);
+            assert_eq!(may_be_discontinuous(format, &discontinuous), of_discontinuous);
+        }
+        assert_eq!(Params::fitting(true), Params::named("proper").expect("known"));
+        assert_eq!(Params::fitting(false), Params::named("collins").expect("known"));
     }
 
     #[test]

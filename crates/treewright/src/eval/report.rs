@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::attachment::{AttachmentScore, Attachments};
+use super::attachment::{AlignedAttachments, AttachmentScore, Attachments};
 use super::breakdown::Breakdown;
 use super::conll18::Conll18;
 use super::totals::{Counts, Tally, Totals};
-use super::{ConstituentScorer, SentenceScore, Status, Style};
+use super::{CharacterScorer, Collapsed, ConstituentScorer, SentenceScore, Status, Style};
 
 /// A figure to two decimals, rounded as it is printed; `null` if undefined.
 pub fn figure_json(value: Option<f64>) -> Value {
@@ -68,7 +68,43 @@ fn totals_json(totals: &Totals) -> Value {
 
 /// Constituents: `all`, `le40` (whatever the cut-off, which `cutoff` tells) and `disc`.
 pub fn constituents_json(scorer: &ConstituentScorer, cutoff: usize) -> Value {
-    let all = scorer.all();
+    let name = match scorer.all().style {
+        Style::Evalb => "evalb",
+        Style::Disco => "disco-dop",
+    };
+    let mut value = both_totals_json(scorer.all(), scorer.up_to_cutoff(), cutoff, name);
+    value["aligned_by"] = json!("words");
+    value
+}
+
+/// The same of constituents aligned by characters, with `Tokens`, `Sentences` and `Tags`: how many of those are the same on
+/// both sides.
+pub fn aligned_constituents_json(scorer: &CharacterScorer, cutoff: usize) -> Value {
+    let mut value = both_totals_json(scorer.all(), scorer.up_to_cutoff(), cutoff, "characters");
+    value["aligned_by"] = json!("characters");
+    for (name, counts) in segmentation(scorer) {
+        value[name] = json!({
+            "recall": figure_json(counts.recall()),
+            "precision": figure_json(counts.precision()),
+            "f1": figure_json(counts.f1_or_zero()),
+            "matched": counts.matched,
+            "gold": counts.gold,
+            "predicted": counts.predicted,
+        });
+    }
+    value
+}
+
+fn segmentation(scorer: &CharacterScorer) -> [(&'static str, Counts); 3] {
+    [("Tokens", scorer.tokens()), ("Sentences", scorer.sentences()), ("Tags", scorer.tags())]
+}
+
+/// Labels that count as one.
+pub fn collapsed_json(collapsed: &[Collapsed]) -> Value {
+    collapsed.iter().map(|group| json!({ "label": group.label, "labels": group.labels })).collect()
+}
+
+fn both_totals_json(all: &Totals, up_to_cutoff: &Totals, cutoff: usize, scorer: &str) -> Value {
     let Counts { matched, gold, predicted } = all.discontinuous.brackets;
     let sentences = all.discontinuous.sentences;
     let mut disc =
@@ -76,13 +112,10 @@ pub fn constituents_json(scorer: &ConstituentScorer, cutoff: usize) -> Value {
     add_figures(&mut disc, &DISC_FIGURES, all);
     let mut value = json!({
         "all": totals_json(all),
-        "le40": totals_json(scorer.up_to_cutoff()),
+        "le40": totals_json(up_to_cutoff),
         "disc": disc,
         "cutoff": cutoff,
-        "scorer": match all.style {
-            Style::Evalb => "evalb",
-            Style::Disco => "disco-dop",
-        },
+        "scorer": scorer,
     });
     if all.style == Style::Disco {
         value["distinct"] = json!({ "gold": all.distinct_gold, "predicted": all.distinct_predicted });
@@ -129,6 +162,17 @@ fn tally_json(tally: &Tally) -> Value {
 pub fn attachments_json(counts: &Attachments) -> Value {
     json!({
         "words": counts.words,
+        "uas": figure_json(counts.uas()),
+        "las": figure_json(counts.las()),
+        "label_accuracy": figure_json(counts.label_accuracy()),
+    })
+}
+
+/// The words of one unit of sentences whose words differ.
+pub fn aligned_attachments_json(counts: &AlignedAttachments) -> Value {
+    json!({
+        "words": counts.gold,
+        "predicted_words": counts.predicted,
         "uas": figure_json(counts.uas()),
         "las": figure_json(counts.las()),
         "label_accuracy": figure_json(counts.label_accuracy()),
@@ -206,20 +250,35 @@ fn row<S: Into<String>>(cells: impl IntoIterator<Item = S>) -> Vec<String> {
 
 /// The figures of constituents as a table.
 pub fn constituents_text(scorer: &ConstituentScorer, cutoff: usize) -> String {
-    let columns = [scorer.all(), scorer.up_to_cutoff()];
+    totals_text([scorer.all(), scorer.up_to_cutoff()], cutoff)
+}
+
+/// The figures of constituents aligned by characters as tables.
+pub fn aligned_constituents_text(scorer: &CharacterScorer, cutoff: usize) -> String {
+    let mut rows = vec![row(["aligned by characters", "gold", "predicted", "recall", "precision", "F1"])];
+    for (name, counts) in segmentation(scorer) {
+        let numbers = [counts.gold, counts.predicted].map(|count| count.to_string());
+        let figures = [counts.recall(), counts.precision(), counts.f1_or_zero()].map(figure_text);
+        rows.push(row([name.to_owned()].into_iter().chain(numbers).chain(figures)));
+    }
+    format!("{}\n{}", totals_text([scorer.all(), scorer.up_to_cutoff()], cutoff), table(&rows))
+}
+
+fn totals_text(columns: [&Totals; 2], cutoff: usize) -> String {
+    let all = columns[0];
     let mut rows = vec![row(["".to_owned(), "all".to_owned(), format!("up to {cutoff} words")])];
     let mut add = |name: &str, value: &dyn Fn(&Totals) -> String| {
         rows.push(row([name.to_owned(), value(columns[0]), value(columns[1])]));
     };
     add("sentences", &|t| t.sentences.to_string());
-    if scorer.all().errors + scorer.all().skipped > 0 {
+    if all.errors + all.skipped > 0 {
         add("  errors", &|t| t.errors.to_string());
         add("  skipped", &|t| t.skipped.to_string());
     }
     add("brackets in gold", &|t| t.brackets.gold.to_string());
     add("brackets predicted", &|t| t.brackets.predicted.to_string());
     add("brackets matched", &|t| t.brackets.matched.to_string());
-    let is_disco = scorer.all().style == Style::Disco;
+    let is_disco = all.style == Style::Disco;
     // disco-dop has no figures about crossing brackets.
     for (_, name, figure) in FIGURES.iter().filter(|(key, ..)| !(is_disco && key.contains("crossing"))) {
         add(name, &|t| figure_text(figure(t)));

@@ -183,6 +183,23 @@ impl Totals {
         }
     }
 
+    /// Adds a unit of several sentences on either side, which counts as its gold sentences; it is exact only if it is one
+    /// sentence on both sides.
+    pub(super) fn add_unit(
+        &mut self,
+        score: &SentenceScore,
+        [n_gold, n_predicted]: [usize; 2],
+        leaves_out: bool,
+    ) {
+        let before = self.exact_sentences;
+        self.add(score, leaves_out);
+        if leaves_out || (n_gold, n_predicted) == (1, 1) {
+            return;
+        }
+        self.exact_sentences = before;
+        self.sentences += n_gold as u64 - 1;
+    }
+
     /// Sentences that were scored.
     pub fn valid(&self) -> u64 {
         self.sentences - self.errors - self.skipped

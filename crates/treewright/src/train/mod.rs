@@ -30,7 +30,7 @@ use run::Run;
 
 use crate::decode::{Decoder, Method, ScoreGaps};
 use crate::error::{Code, Error, Result};
-use crate::eval::{AttachmentScore, ConstituentScorer, Params, Parsed};
+use crate::eval::{AttachmentScore, ConstituentScorer, Functions, Params, Parsed, may_be_discontinuous};
 use crate::features::Vocabulary;
 use crate::forest::{Forest, View};
 use crate::model::{Model, ModelParts, Search, TypedModel};
@@ -42,7 +42,7 @@ use crate::score::{AnyLearner, Scorer, ScorerKind, Shared};
 use crate::sentence::Sentence;
 use crate::tree::Entry;
 use crate::tree::TreeKind;
-use crate::tree::{Preparer, Tree};
+use crate::tree::{Preparer, Tree, category};
 
 /// What an epoch came to.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -487,13 +487,17 @@ fn parsed<T: Send, W: FnMut(&Entry) -> T + Send>(
 }
 
 /// The score of trees for the sentences of a development set (LAS, or labelled F1), and that of what is non-projective or
-/// discontinuous in it.
+/// discontinuous in it. Labels are compared whole if the parser predicts function tags.
 pub(crate) fn score_trees(dev: &[Entry], predicted: &[Option<Tree>]) -> (Option<f64>, Option<f64>) {
     let mut attachment = AttachmentScore::default();
-    let is_discontinuous =
-        |entry: &Entry| matches!(&entry.tree, Some(Tree::Constituent(tree)) if tree.is_discontinuous());
-    let discontinuous = dev.iter().any(is_discontinuous);
-    let params = Params::named(if discontinuous { "proper" } else { "collins" }).expect("a named set");
+    let discontinuous = may_be_discontinuous(None, dev);
+    // A parser that predicts functions is to get them right; one that learnt none is not to blame for those of this set.
+    let has_functions = |tree: &Option<Tree>| match tree {
+        Some(Tree::Constituent(tree)) => tree.nodes().any(|(_, node)| category(&node.label) != node.label),
+        _ => false,
+    };
+    let functions = if predicted.iter().any(has_functions) { Functions::Keep } else { Functions::Strip };
+    let params = Params { functions, ..Params::fitting(discontinuous) };
     let mut brackets = ConstituentScorer::new(&params, discontinuous);
     let mut disc = ConstituentScorer::new(&Params { disc_only: true, ..params }, true);
     for (entry, predicted) in dev.iter().zip(predicted) {
@@ -515,4 +519,27 @@ pub(crate) fn score_trees(dev: &[Entry], predicted: &[Option<Tree>]) -> (Option<
         return (attachment.all.las(), attachment.nonprojective.f1());
     }
     (brackets.all().f1(), disc.all().f1())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::treebank::{Format, ReadOptions, reader};
+
+    #[test]
+    fn labels_of_a_development_set_are_compared_whole_if_the_parser_predicts_functions() {
+        let entries = |text: &str| -> Vec<Entry> {
+            let entries = reader(Format::Ptb, text.as_bytes(), &ReadOptions::default());
+            entries.collect::<Result<_>>().expect("readable")
+        };
+        let dev = entries("(TOP (IP-MAT (NP-SBJ (N a)) (V b)))\n");
+        let score = |text: &str| {
+            let trees: Vec<_> = entries(text).into_iter().map(|entry| entry.tree).collect();
+            score_trees(&dev, &trees).0
+        };
+        assert_eq!(score("(TOP (IP-MAT (NP-SBJ (N a)) (V b)))"), Some(100.0));
+        assert_eq!(score("(TOP (IP-SUB (NP-SBJ (N a)) (V b)))"), Some(50.0));
+        // One that predicts none is scored as by `eval`.
+        assert_eq!(score("(TOP (IP (NP (N a)) (V b)))"), Some(100.0));
+    }
 }
