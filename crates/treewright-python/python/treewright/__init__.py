@@ -144,9 +144,15 @@ def train(
     return model
 
 
-def evaluate(gold: StrPath, predicted: StrPath, *, params: str = "collins") -> dict[str, Any]:
-    """Scores the trees of one treebank file against those of another: the figures of `treewright eval --json`."""
-    return cast(dict[str, Any], json.loads(_evaluate(os.fspath(gold), os.fspath(predicted), params)))
+def evaluate(
+    gold: StrPath, predicted: StrPath, *, params: str | None = None, functions: str = "strip"
+) -> dict[str, Any]:
+    """Scores the trees of one treebank file against those of another: the figures of `treewright eval --json`.
+
+    Without `params`, brackets are scored with "collins", or "proper" in formats that can hold discontinuous trees. Labels
+    such as NP-SBJ are compared up to their first `-` or `=`, or whole with functions="keep".
+    """
+    return cast(dict[str, Any], json.loads(_evaluate(os.fspath(gold), os.fspath(predicted), params, functions)))
 
 
 def oracle(

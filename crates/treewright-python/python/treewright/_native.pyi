@@ -201,7 +201,12 @@ def from_string(text: str, format: str | None = None) -> Document:
     """The sentences of a treebank that is a text; its format is recognised unless it is named."""
 
 def convert(path: str | PathLike[str], to: str, format: str | None = None) -> str: ...
-def evaluate(gold: str | PathLike[str], predicted: str | PathLike[str], params: str = "collins") -> str: ...
+def evaluate(
+    gold: str | PathLike[str],
+    predicted: str | PathLike[str],
+    params: str | None = None,
+    functions: str = "strip",
+) -> str: ...
 def oracle(
     system: str,
     gold: str,
