@@ -244,6 +244,7 @@ mod unix {
     use std::time::{Duration, Instant};
 
     use super::*;
+    use crate::common::{program_that_heeds_signals, signal};
 
     fn mode(path: &Path) -> u32 {
         path.metadata().expect("it is there").permissions().mode() & 0o777
@@ -374,21 +375,6 @@ mod unix {
             assert!(start.elapsed() < Duration::from_secs(60), "{what}");
             std::thread::yield_now();
         }
-    }
-
-    fn signal(child: &Child, name: &str) {
-        let kill = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status();
-        assert!(kill.expect("kill runs").success());
-    }
-
-    /// The program as a terminal starts it. A script in the background ignores signals, and so do the tests that it runs
-    /// and the programs that those start: they must be told not to.
-    fn program_that_heeds_signals() -> Command {
-        let reset = "$SIG{$_} = 'DEFAULT' for qw(INT TERM HUP); exec @ARGV";
-        let mut command = Command::new("perl");
-        command.args(["-e", reset, env!("CARGO_BIN_EXE_treewright")]);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
     }
 
     #[test]

@@ -236,9 +236,8 @@ fn signals_lose_nothing() {
     assert!(run(&[&parse[..], &[&whole]].concat(), "").status.success());
     for signal in ["INT", "TERM", "KILL"] {
         let out = path(&folder, &format!("{signal}.conllu"));
-        let reset = "$SIG{$_} = 'DEFAULT' for qw(INT TERM HUP); exec @ARGV";
-        let mut command = std::process::Command::new("perl");
-        command.args(["-e", reset, env!("CARGO_BIN_EXE_treewright")]).args(parse).arg(&out);
+        let mut command = crate::common::program_that_heeds_signals();
+        command.args(parse).arg(&out);
         let child = command.stderr(std::process::Stdio::piped()).spawn().expect("it starts");
         let state = format!("{out}.part.state");
         while !std::fs::read(&state).is_ok_and(|text| text.iter().filter(|&&byte| byte == b'\n').count() > 1)
@@ -246,9 +245,7 @@ fn signals_lose_nothing() {
             assert!(!Path::new(&out).exists(), "it was over too soon");
             std::thread::yield_now();
         }
-        let mut kill = std::process::Command::new("kill");
-        let killed = kill.args([&format!("-{signal}"), &child.id().to_string()]).status();
-        assert!(killed.expect("kill runs").success());
+        crate::common::signal(&child, signal);
         let output = child.wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), None);
         if signal != "KILL" {

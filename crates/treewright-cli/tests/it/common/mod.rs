@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 
 /// The program, to be given arguments.
@@ -14,6 +14,27 @@ pub fn program() -> Command {
     command.env_remove("TREEWRIGHT_MODELS").env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR"));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
+}
+
+/// The program as a terminal starts it. A script in the background ignores signals, and so do the tests that it runs
+/// and the programs that those start. A signal that has a handler here is not ignored by what is started from here.
+#[cfg(unix)]
+pub fn program_that_heeds_signals() -> Command {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use std::sync::{Arc, atomic::AtomicBool};
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        let always = Arc::new(AtomicBool::new(true));
+        signal_hook::flag::register_conditional_default(signal, always).expect("a handler");
+    }
+    program()
+}
+
+/// Sends a signal with the shell's own `kill`; not every system has a program of that name.
+#[cfg(unix)]
+#[track_caller]
+pub fn signal(child: &Child, name: &str) {
+    let kill = Command::new("sh").args(["-c", &format!("kill -{name} {}", child.id())]).status();
+    assert!(kill.expect("a shell").success());
 }
 
 /// Runs it with this text as its input.
