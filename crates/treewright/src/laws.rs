@@ -33,7 +33,10 @@ macro_rules! suite {
     };
     ($fixture:ty, exact) => {
         $crate::laws::suite!($fixture);
-        $crate::laws::suite! { law_6_the_oracle_is_exact => <$fixture as $crate::laws::Exact>::check; }
+        $crate::laws::suite! {
+            law_6_the_oracle_is_exact => <$fixture as $crate::laws::Exact>::check;
+            law_6_the_oracle_is_exact_whatever_the_tables => $crate::laws::exact_with_random_tables::<$fixture>;
+        }
     };
 }
 
@@ -76,6 +79,30 @@ pub trait Fixture {
 pub trait Exact: Fixture {
     /// Law 6: compares the oracle with exhaustive search.
     fn check();
+
+    /// A system with random tables (labels and where they may stand, temporaries, limits, roots) and a random gold tree
+    /// that it has the labels for.
+    fn draw(rng: &mut Rng) -> (Self::System, Tree<Self>);
+
+    /// Law 6 in every reachable configuration; gives how many there are.
+    fn check_everywhere(system: &Self::System, gold: &Tree<Self>) -> usize;
+}
+
+/// Law 6 in every reachable configuration of random systems, 40 of them or as many as `TREEWRIGHT_LAWS` says.
+pub fn exact_with_random_tables<F: Exact>() {
+    let wanted = std::env::var("TREEWRIGHT_LAWS").ok().and_then(|count| count.parse().ok());
+    let (n_systems, mut n_configurations) = (wanted.unwrap_or(40), 0);
+    for seed in 0..n_systems {
+        let (system, gold) = F::draw(&mut Rng::new(seed));
+        let check = std::panic::AssertUnwindSafe(|| F::check_everywhere(&system, &gold));
+        let checked = std::panic::catch_unwind(check);
+        n_configurations += checked.unwrap_or_else(|_| {
+            let tables = serde_json::to_string(&system).expect("tables are plain values");
+            panic!("system number {seed} with the tables {tables} and gold {gold:?}")
+        });
+    }
+    let name = F::System::TAG.name();
+    println!("{name}: exact in all {n_configurations} configurations of {n_systems} systems");
 }
 
 /// The trees of a fixture.

@@ -255,7 +255,7 @@ impl<'a, S: BracketFixture> Search<'a, S> {
     }
 }
 
-/// Law 6 by [`Search`] in every configuration that has room below the limit; beyond the others the search goes on only
+/// Law 6 by [`Search`] in every configuration that has room below the limit, or in all with a margin of 0; beyond the others the search goes on only
 /// where `passes_on` says so. Configurations with the same future and the same settled loss are checked once. Returns
 /// how many were checked.
 #[track_caller]
@@ -274,7 +274,7 @@ fn oracle_is_exact<S: BracketFixture>(
         let (settled, here) = search.settled(&forest, &state);
         let mut key = search.key(&forest, &state, &here);
         key.push(settled);
-        let has_room = S::has_room(&state, margin);
+        let has_room = margin == 0 || S::has_room(&state, margin);
         if !(has_room || passes_on) || !seen.insert(key) {
             continue;
         }
@@ -355,6 +355,12 @@ pub trait BracketFixture: OpeningSystem + Registered + Clone {
 
     /// The system with this limit.
     fn with_limit(&self, limit: Option<u32>) -> Self;
+
+    /// How far the limits of random systems are above what gold needs; 0 if the oracle is exact under any limit.
+    const MARGIN_OF_LIMIT: u32;
+
+    /// The lowest limit under which a gold tree can be built.
+    fn least_limit(gold: &ConstituentTree) -> u32;
 
     /// The limit that a gold tree needs, as far as the oracle sees.
     fn needed(gold: &ConstituentTree) -> u32;
@@ -511,6 +517,68 @@ impl<S: BracketFixture> laws::Exact for Brackets<S> {
         let checked = [small, larger, near_end, finished, roots, roots_near_end];
         assert!(checked.iter().zip(S::CHECKED).all(|(&count, least)| count >= least), "{checked:?}");
     }
+
+    fn draw(rng: &mut Rng) -> (S, ConstituentTree) {
+        let inner: &[&str] = [&["A", "B"] as &[_], &["A"], &["A", "B", "C"], &[]][rng.below(4)];
+        let roots: &[&str] = [&["R"] as &[_], &["R", "Q"], &["R", "A"], &["A"], &["A", "B"]][rng.below(5)];
+        let n = 1 + rng.below(4);
+        let root = roots[rng.below(roots.len())];
+        let gold = random_with_labels(rng, n, inner, root);
+        // What there is to search grows with what may be opened in front of each word, or above it.
+        let (limit, searched) = match S::MARGIN_OF_LIMIT {
+            0 => (S::least_limit(&gold).max(1) + [0, 0, 1][rng.below(3)], 2000),
+            margin => (S::needed(&gold).max(1) + margin, 100_000),
+        };
+        let n_labels = inner.len().max(1) + roots.len();
+        if n_labels.pow(limit * n as u32) > searched {
+            return Self::draw(rng);
+        }
+        let at_root = |label: &&str| tree(&format!("({label} w0 w1)"));
+        let inside = |label: &&str| tree(&format!("({} ({label} w0) w1)", roots[0]));
+        let seen: Vec<_> =
+            roots.iter().map(at_root).chain(inner.iter().map(inside)).chain([gold.clone()]).collect();
+        (system_of::<S>(&seen).with_limit(Some(limit)), gold)
+    }
+
+    fn check_everywhere(system: &S, gold: &ConstituentTree) -> usize {
+        oracle_is_exact(system, gold, S::MARGIN_OF_LIMIT, false)
+    }
+}
+
+/// A random tree with these labels inside, and chains of up to two constituents now and then.
+fn random_with_labels(rng: &mut Rng, n: usize, inner: &[&str], root: &str) -> ConstituentTree {
+    fn parts(rng: &mut Rng, left: usize, right: usize, inner: &[&str], at_least: usize, out: &mut String) {
+        let mut ends: Vec<usize> = (left + 1..right).filter(|_| rng.below(2) == 0).collect();
+        if ends.is_empty() && at_least > 1 && right - left > 1 {
+            ends.push(left + 1 + rng.below(right - left - 1));
+        }
+        ends.push(right);
+        let mut start = left;
+        for end in ends {
+            part(rng, start, end, inner, out);
+            start = end;
+        }
+    }
+    fn part(rng: &mut Rng, left: usize, right: usize, inner: &[&str], out: &mut String) {
+        if inner.is_empty() {
+            (left..right).for_each(|word| out.push_str(&format!(" w{word}")));
+            return;
+        }
+        let chain = (0..2).take_while(|_| rng.below(4) == 0).count();
+        (0..chain).for_each(|_| out.push_str(&format!(" ({}", inner[rng.below(inner.len())])));
+        if right - left == 1 {
+            out.push_str(&format!(" w{left}"));
+        } else {
+            out.push_str(&format!(" ({}", inner[rng.below(inner.len())]));
+            parts(rng, left, right, inner, 2, out);
+            out.push(')');
+        }
+        (0..chain).for_each(|_| out.push(')'));
+    }
+    let mut text = format!("({root}");
+    let at_least = 1 + rng.below(4).min(1);
+    parts(rng, 0, n, inner, at_least, &mut text);
+    tree(&(text + ")"))
 }
 
 /// The printed loss differs from the true one where it is known to.

@@ -168,6 +168,27 @@ where
             }
         }
     }
+
+    /// Relations go where the trees have them that the tables are made from; gold is one of them.
+    fn draw(rng: &mut Rng) -> (ArcSystem<R>, DependencyTree) {
+        let single_root = rng.below(2) == 0;
+        let relations = &["a", "b", "c"][..1 + rng.below(3)];
+        let n = 1 + rng.below(if ArcSystem::<R>::INFO.is_crossing { 5 } else { 6 });
+        let lengths = [n, 1 + rng.below(4), 1 + rng.below(4)];
+        let mut tree = |&n: &usize| {
+            let tree = Self::random_tree(rng, n, single_root);
+            let chosen: Vec<&str> = (0..n).map(|_| relations[rng.below(relations.len())]).collect();
+            labelled(tree, |word| chosen[word])
+        };
+        let trees: Vec<DependencyTree> = lengths.iter().map(&mut tree).collect();
+        let n_seen = 1 + rng.below(3);
+        let system = ArcSystem::from_trees(trees[..n_seen].iter(), &SystemOptions { single_root });
+        (system, trees.into_iter().next().expect("the first is gold"))
+    }
+
+    fn check_everywhere(system: &ArcSystem<R>, gold: &DependencyTree) -> usize {
+        Search::<R, Dynamic<R>>::new(system, gold).check_all()
+    }
 }
 
 /// The derivation of a tree, given as heads and relations.
@@ -268,7 +289,7 @@ impl<'a, R: ArcRules, O: Oracle<ArcSystem<R>> + Clone> Search<'a, R, O> {
 
     /// Checks every reachable configuration.
     #[track_caller]
-    fn check_all(&mut self) {
+    fn check_all(&mut self) -> usize {
         let (mut forest, system) = (Forest::new(), self.system);
         let start = system.start(&mut forest, &laws::sentence(self.gold.len()));
         let mut seen = FxHashSet::default();
@@ -287,6 +308,7 @@ impl<'a, R: ArcRules, O: Oracle<ArcSystem<R>> + Clone> Search<'a, R, O> {
                 todo.push((system.apply(&mut forest, &state, action), after));
             }
         }
+        seen.len()
     }
 
     /// Checks every configuration of random walks.

@@ -17,6 +17,12 @@ impl BracketFixture for InOrder {
     const TOO_LOW: (u32, &str) = (1, "a unary chain of 2 is longer than the limit, 1");
     const OLD_TABLE: &str = r#"{"labels":["A","B"],"max_unary":2}"#;
 
+    const MARGIN_OF_LIMIT: u32 = 2;
+
+    fn least_limit(gold: &ConstituentTree) -> u32 {
+        longest_chain(gold)
+    }
+
     fn with_limit(&self, limit: Option<u32>) -> Self {
         InOrder { max_unary: limit, ..self.clone() }
     }

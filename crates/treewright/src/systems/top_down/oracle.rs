@@ -9,6 +9,11 @@ use crate::systems::top_down::{Action, State, TopDown};
 use crate::tree::grouped::Grouped;
 use crate::tree::{ConstituentTree, Underivable};
 
+/// All matches, of openings with the groups before and with the group.
+fn both(before: u32, matched: u32) -> u32 {
+    before + matched
+}
+
 /// The exact dynamic oracle: a dynamic programme over the openings, kept up to date step by step.
 ///
 /// Every opening will end somewhere: the bottommost at the end of the sentence, the others no later than those below
@@ -21,12 +26,9 @@ use crate::tree::{ConstituentTree, Underivable};
 /// - An opening that matches nothing can end where the one below it ends, so it costs itself and nothing else.
 ///
 /// Openings at b0 are different: gold constituents there that are not open yet can still be opened on top of them,
-/// unless they are larger than where the topmost opening will end.
+/// unless they are larger than where the topmost opening will end, or the limit on openings in a row leaves no room.
 ///
 /// If the gold root has a label that was seen only at roots, it is lost once something else is opened first.
-///
-/// That holds without a limit on openings in a row. A limit of a treebank's own makes a difference only where more
-/// was opened than any gold tree opens; there `optimal` still gives the legal actions of least loss by this count.
 #[derive(Clone, Debug)]
 pub struct DynamicOracle {
     /// Gold constituents that start at one place and end at one place; by start, then the largest first.
@@ -90,9 +92,12 @@ impl DynamicOracle {
         &self.members[group.members.0 as usize..group.members.1 as usize]
     }
 
-    /// The openings of a start, as a range: they stand together.
+    /// The openings of a start, as a range: they stand together. Where there are none, it is empty and at the end.
     fn openings_at(&self, left: u32) -> std::ops::Range<usize> {
-        let end = self.top_at[left as usize] as usize;
+        let end = match self.top_at[left as usize] as usize {
+            0 => return self.openings.len()..self.openings.len(),
+            end => end,
+        };
         let count = self.openings[..end].iter().rev().take_while(|opened| opened.left == left).count();
         end - count..end
     }
@@ -112,15 +117,15 @@ impl DynamicOracle {
         alive - u32::from(alive > 0 && self.groups[last - 1].right == right)
     }
 
-    /// The best of `weight * (matches of some openings with the groups before) + matches of the rest with the group`,
-    /// where the openings are those numbered `range` and then `extra`, and `without` was just taken out of the group.
+    /// The best value of the matches of some openings with the groups before, and of the rest with the group, where
+    /// the openings are those numbered `range` and then `extra`, and `without` was just taken out of the group.
     fn best_block(
         &self,
         range: std::ops::Range<usize>,
         extra: Option<LabelId>,
         group: usize,
         without: Option<LabelId>,
-        weight: u32,
+        value: impl Fn(u32, u32) -> u32,
     ) -> u32 {
         let group_data = &self.groups[group];
         let members = self.members(group_data);
@@ -150,7 +155,7 @@ impl DynamicOracle {
         // The bottommost opening ends with the sentence, so it matches nothing smaller.
         let may_match = |opening: usize| opening > 0 || column == 0;
         let mut matched = extra.filter(|_| may_match(range.end)).map_or(0, &mut take);
-        let mut best = weight * before(range.end) + matched;
+        let mut best = value(before(range.end), matched);
         for i in range.clone().rev() {
             // More openings in this block can only help while the group has room, and leave less for those before.
             if matched == size {
@@ -159,25 +164,33 @@ impl DynamicOracle {
             if may_match(i) {
                 matched = take(self.openings[i].label);
             }
-            best = best.max(weight * before(i) + matched);
+            best = best.max(value(before(i), matched));
         }
         best
     }
 
     /// What the openings at b0, and `extra` on top of them, cost: themselves if they match nothing, and the gold
-    /// constituents at b0 that are larger than where the topmost of them ends, if they are not open.
-    fn fresh_cost(&self, next: u32, extra: Option<LabelId>) -> u32 {
+    /// constituents at b0 that are not open and are larger than where the topmost of them ends, or for which the limit
+    /// leaves no room.
+    fn fresh_cost(&self, system: &TopDown, next: u32, extra: Option<LabelId>) -> u32 {
         let range = self.openings_at(next);
         let n_openings = range.len() as u32 + u32::from(extra.is_some());
-        let (mut best, mut larger) = (n_openings, 0);
+        let room = system.max_openings.map_or(u32::MAX, |max| max.saturating_sub(n_openings));
+        let without_room = |count: u32| count.saturating_sub(room);
+        // Gold constituents that are no larger than the group that is looked at.
+        let mut left: u32 = self.groups_at(next).map(|group| self.groups[group].size).sum();
+        let (mut best, mut larger) = (n_openings + without_room(left), 0);
         for group in self.groups_at(next) {
             // Everything open matched and counted twice would not make up for what is larger.
-            if larger >= 2 * n_openings {
+            if larger >= best + n_openings {
                 break;
             }
-            let matched = self.best_block(range.clone(), extra, group, None, 2);
-            best = best.min((n_openings + larger).saturating_sub(matched));
+            let value =
+                |before, matched| 2 * before + matched + without_room(left) - without_room(left - matched);
+            let saved = self.best_block(range.clone(), extra, group, None, value);
+            best = best.min(n_openings + larger + without_room(left) - saved);
             larger += self.groups[group].size;
+            left -= self.groups[group].size;
         }
         best
     }
@@ -209,12 +222,12 @@ impl DynamicOracle {
         self.n_wrong -= 1;
     }
 
-    fn loss_here(&self, state: &State) -> u32 {
+    fn loss_here(&self, system: &TopDown, state: &State) -> u32 {
         let next = state.next.index() as u32;
         if state.own.n_fresh == 0 {
             return self.n_wrong + self.n_missing + self.openings.len() as u32 - 2 * self.n_matched;
         }
-        self.before_fresh(next) + self.fresh_cost(next, None)
+        self.before_fresh(next) + self.fresh_cost(system, next, None)
     }
 
     /// The loss apart from what starts at b0, when something was opened there.
@@ -247,7 +260,7 @@ impl DynamicOracle {
         let range = self.openings_at(top.left);
         let below = range.start..range.end - 1;
         let (gold, matched) = match self.built(next) {
-            Some((group, _)) => (1, self.best_block(below, None, group, Some(top.label), 1)),
+            Some((group, _)) => (1, self.best_block(below, None, group, Some(top.label), both)),
             None if below.is_empty() => (0, 0),
             None => (0, self.rows[(self.openings[below.end - 1].row + alive) as usize]),
         };
@@ -260,7 +273,7 @@ impl DynamicOracle {
         let Opened { left, row, .. } = self.openings[opening];
         let start = self.openings[..opening].iter().rev().take_while(|below| below.left == left).count();
         let place = row as usize + group - self.groups_at(left).start + 1;
-        self.rows[place] = self.best_block(opening - start..opening + 1, None, group, None, 1);
+        self.rows[place] = self.best_block(opening - start..opening + 1, None, group, None, both);
     }
 }
 
@@ -306,8 +319,8 @@ impl Oracle<TopDown> for DynamicOracle {
         })
     }
 
-    fn loss(&mut self, _system: &TopDown, _forest: &Forest, state: &State) -> Option<u32> {
-        Some(self.loss_here(state))
+    fn loss(&mut self, system: &TopDown, _forest: &Forest, state: &State) -> Option<u32> {
+        Some(self.loss_here(system, state))
     }
 
     fn loss_after(
@@ -325,7 +338,7 @@ impl Oracle<TopDown> for DynamicOracle {
                 if loses_root {
                     self.lose_root();
                 }
-                let loss = self.before_fresh(next) + self.fresh_cost(next, Some(label));
+                let loss = self.before_fresh(next) + self.fresh_cost(system, next, Some(label));
                 if loses_root {
                     self.regain_root();
                 }
@@ -357,18 +370,16 @@ impl Oracle<TopDown> for DynamicOracle {
         if is_first || next as usize >= forest.n_tokens() {
             return;
         }
-        // An opening that no gold constituent at b0 answers costs 1, beside what it costs to open there at all.
-        let before = self.before_fresh(next);
-        let wrong = before + 1 + self.fresh_cost(next, None);
         let gold = || self.groups_at(next).flat_map(|group| self.members(&self.groups[group]));
+        let after = |label| self.before_fresh(next) + self.fresh_cost(system, next, Some(label));
         for label in gold().map(|member| member.label) {
-            let loss = || before + self.fresh_cost(next, Some(label));
-            cheapest.offer(actions.id(Action::Open(label)), loss);
+            cheapest.offer(actions.id(Action::Open(label)), || after(label));
         }
-        if cheapest.loss() >= wrong {
-            for label in labels().filter(|&label| !gold().any(|member| member.label == label)) {
-                cheapest.offer(actions.id(Action::Open(label)), || wrong);
-            }
+        // The other openings are all alike.
+        let mut wrong = labels().filter(|&label| !gold().any(|member| member.label == label)).peekable();
+        let Some(loss) = wrong.peek().map(|&label| after(label)) else { return };
+        if cheapest.loss() >= loss {
+            wrong.for_each(|label| cheapest.offer(actions.id(Action::Open(label)), || loss));
         }
     }
 

@@ -15,6 +15,12 @@ impl BracketFixture for TopDown {
     const TOO_LOW: (u32, &str) = (2, "3 constituents start at one word; the limit is 2");
     const OLD_TABLE: &str = r#"{"labels":["A","B"],"max_openings":2}"#;
 
+    const MARGIN_OF_LIMIT: u32 = 0;
+
+    fn least_limit(gold: &ConstituentTree) -> u32 {
+        longest_run(gold)
+    }
+
     fn with_limit(&self, limit: Option<u32>) -> Self {
         TopDown { max_openings: limit, ..self.clone() }
     }

@@ -83,8 +83,4 @@ impl Gold {
     pub fn parent(&self, node: u32) -> u32 {
         self.ancestors.parent(NodeId::new(node as usize)).index() as u32
     }
-
-    pub fn depth(&self, node: u32) -> u32 {
-        self.ancestors.depth(NodeId::new(node as usize))
-    }
 }

@@ -6,6 +6,7 @@ use super::*;
 use crate::forest::Kind;
 use crate::oracle::Oracle;
 use crate::systems::sr_gap::oracle::Gold;
+use crate::tree::{BinaryTreeBuilder, Child};
 
 const AB: Shape<'static> = Shape { inner: &["A", "B"], ..SMALL };
 
@@ -164,6 +165,48 @@ impl laws::Exact for Examples {
             }
         }
     }
+
+    /// Gold may need temporaries where the system has none.
+    fn draw(rng: &mut Rng) -> (SrGap, BinaryTree) {
+        let inner: &[&str] = [&["A", "B"] as &[_], &["A", "B", "C"], &["A"], &[]][rng.below(4)];
+        let roots: &[&str] = [&["R"] as &[_], &["R", "Q"], &["R", "A"], &["A"]][rng.below(4)];
+        let temporaries: &[&str] = [&[] as &[_], &["X:"], &["X:", "Y:<A>"]][rng.below(3)];
+        let symbols = Symbols::new(
+            inner.iter().copied(),
+            temporaries.iter().copied(),
+            roots.iter().copied().filter(|root| *root != "A" || !inner.is_empty()).chain(["R"]),
+        );
+        let n = 1 + rng.below(6);
+        let shape = Shape {
+            inner,
+            root: if inner.is_empty() || rng.below(2) == 0 { "R" } else { roots[rng.below(roots.len())] },
+            temporary: rng.below(3) > 0,
+            above_words: rng.below(2),
+            discontinuous: rng.below(4) > 0,
+            ..SMALL
+        };
+        let gold = if inner.is_empty() { flat_tree(n) } else { random_tree(rng, n, shape) };
+        (SrGap::new(symbols), gold)
+    }
+
+    fn check_everywhere(system: &SrGap, gold: &BinaryTree) -> usize {
+        check_all(system, gold)
+    }
+}
+
+/// A tree without labels inside.
+fn flat_tree(n: usize) -> BinaryTree {
+    let mut builder = BinaryTreeBuilder::with_tokens(n);
+    let word = |i| Child::Token(TokenIdx::new(i));
+    if n == 1 {
+        builder.unary("R", word(0));
+    }
+    let mut above = word(0);
+    for i in 1..n {
+        let (label, is_temporary) = if i + 1 == n { ("R", false) } else { ("X", true) };
+        above = Child::Node(builder.binary(label, is_temporary, above, word(i), Side::Left));
+    }
+    builder.finish().expect("one node above the other")
 }
 
 #[test]
