@@ -9,6 +9,10 @@ use crate::systems::in_order::{Action, InOrder, State};
 use crate::tree::grouped::Grouped;
 use crate::tree::{ConstituentTree, Underivable};
 
+mod limit;
+
+use limit::Top;
+
 /// The exact dynamic oracle: a closed form, kept up to date step by step.
 ///
 /// An opening is known by its label and the start of the item directly below it (the paper's own index does not
@@ -26,9 +30,7 @@ use crate::tree::{ConstituentTree, Underivable};
 /// An opening with a label that was seen only at roots is closed at the end, and nothing is built on top of it. So it
 /// loses every gold constituent that starts with the sentence, but for the root if that is its own.
 ///
-/// That holds without a limit on unary chains. A limit of a treebank's own makes a difference only above items that
-/// already carry more unaries than any gold tree has; there `optimal` still gives the legal actions of least loss by
-/// this count.
+/// That is what the loss is as long as the limit on unary chains does not bind; where it may, `limit.rs` has the rest.
 #[derive(Clone, Debug)]
 pub struct DynamicOracle {
     /// Gold constituents by start, end and label, equal ones counted together.
@@ -44,6 +46,14 @@ pub struct DynamicOracle {
     n_wrong: u32,
     n_lost: u32,
     n_bad: u32,
+    /// The limit on unary chains.
+    max_unary: u32,
+    /// Starts with more gold constituents over one span than the limit.
+    is_tight: Vec<bool>,
+    /// Openings at such starts that will not become gold constituents.
+    n_tight: u32,
+    /// Are there more gold constituents over all words than the limit?
+    is_root_tight: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -156,6 +166,16 @@ impl DynamicOracle {
         self.now() + u32::from(!self.is_good(left, label, next)) + wrong_root
     }
 
+    /// Notes the opening at a start, or that there is none any more.
+    fn set_open(&mut self, left: u32, opened: Option<Opened>) {
+        let is_tight = u32::from(self.is_tight[left as usize]);
+        let bad = |opened: Option<Opened>| u32::from(opened.is_some_and(|opened| !opened.is_good));
+        let (before, after) = (bad(self.open[left as usize]), bad(opened));
+        self.n_bad = self.n_bad - before + after;
+        self.n_tight = self.n_tight - is_tight * before + is_tight * after;
+        self.open[left as usize] = opened;
+    }
+
     fn kill(&mut self, left: u32) {
         self.n_lost += std::mem::take(&mut self.alive[left as usize]);
     }
@@ -193,55 +213,11 @@ impl DynamicOracle {
             + u32::from(!is_gold)
             + top.map_or(0, |top| self.alive[top as usize])
     }
-}
 
-/// The start of the top item, if it is not an opening.
-fn top_item(forest: &Forest, state: &State) -> Option<u32> {
-    let top = state.stack.filter(|_| !state.own.is_fresh)?;
-    Some(forest.node(forest.cell(top).node).left.index() as u32)
-}
-
-impl Oracle<InOrder> for DynamicOracle {
-    fn for_gold(system: &InOrder, gold: &ConstituentTree) -> Result<Self, Underivable> {
-        system.check(gold)?;
-        let mut constituents = gold::constituents(&system.table.labels, gold)?;
-        constituents.sort_unstable_by_key(|g| (g.left, g.right, g.label));
-        let n = gold.n_tokens();
-        let mut entries: Vec<Entry> = Vec::with_capacity(constituents.len());
-        let mut alive = vec![0; n + 1];
-        for g in constituents {
-            alive[g.left as usize] += 1;
-            match entries.last_mut() {
-                Some(e) if (e.left, e.right, e.label) == (g.left, g.right, g.label) => e.count += 1,
-                _ => entries.push(Entry { left: g.left, right: g.right, label: g.label, count: 1 }),
-            }
-        }
-        Ok(DynamicOracle {
-            by_start: Grouped::by(entries.iter().map(|entry| entry.left as usize), n + 1),
-            by_end: Grouped::by(entries.iter().map(|entry| entry.right as usize), n + 1),
-            gold: entries,
-            alive,
-            open_starts: Vec::new(),
-            open: vec![None; n + 1],
-            n_wrong: 0,
-            n_lost: 0,
-            n_bad: 0,
-        })
-    }
-
-    fn loss(&mut self, system: &InOrder, forest: &Forest, state: &State) -> Option<u32> {
-        Some(self.now() + self.wrong_root_now(system, forest, state))
-    }
-
-    fn loss_after(
-        &mut self,
-        system: &InOrder,
-        forest: &mut Forest,
-        state: &State,
-        action: ActionId,
-    ) -> Option<u32> {
+    /// The loss after an action that the limit on unary chains has no part in.
+    fn without_limit_after(&self, system: &InOrder, forest: &Forest, state: &State, action: ActionId) -> u32 {
         let (top, next) = (top_item(forest, state), state.next.index() as u32);
-        Some(match system.actions().get(action) {
+        match system.actions().get(action) {
             Action::Shift => {
                 // A first word has all of gold above it.
                 let bottom = self.open[0];
@@ -268,7 +244,174 @@ impl Oracle<InOrder> for DynamicOracle {
                 self.after_reduce(top, next) + wrong_root
             }
             Action::Finish => self.now() + self.alive[0],
+        }
+    }
+
+    /// The top after an action, if the limit on unary chains may bind there.
+    fn binding_top_after(&self, top: Top, action: Action) -> Option<Top> {
+        let (after, may_be_tight) = match action {
+            Action::Shift => {
+                let may_be_tight = self.at_end(top.next).any(|entry| self.is_tight[entry.left as usize]);
+                (top.shifted(), may_be_tight)
+            }
+            Action::Open(_) => (Top { is_fresh: true, ..top }, self.is_tight[top.left as usize]),
+            Action::Reduce => {
+                let left = *self.open_starts.last().expect("RE is legal only with an opening");
+                let label = self.open[left as usize].map(|opened| opened.label);
+                let n_unary = if top.is_fresh { top.n_unary + 1 } else { 0 };
+                (Top { left, label, n_unary, is_fresh: false, ..top }, self.is_tight[left as usize])
+            }
+            Action::Finish => return None,
+        };
+        // An opening that was just made is not there yet; it may be any of those wanted, or none.
+        let is_narrow = match action {
+            Action::Open(_) => self.is_narrow(Top { is_fresh: false, n_unary: top.n_unary + 1, ..top }),
+            _ => self.is_narrow(after),
+        };
+        (self.n_tight > 0 || self.is_root_tight || may_be_tight || is_narrow).then_some(after)
+    }
+
+    fn shift(&mut self, top: Option<u32>, next: u32) {
+        if let Some(left) = top {
+            self.kill(left);
+        }
+        for k in 0..self.by_end.of(next as usize).len() {
+            let i = self.by_end.of(next as usize)[k] as usize;
+            let Entry { left, count, .. } = self.gold[i];
+            if count == 0 || self.alive[left as usize] == 0 {
+                continue;
+            }
+            self.gold[i].count = 0;
+            self.alive[left as usize] -= count;
+            self.n_lost += count;
+            if let Some(opened) = self.open[left as usize] {
+                let is_good = self.is_good(left, opened.label, next + 1);
+                self.set_open(left, Some(Opened { is_good, ..opened }));
+            }
+        }
+    }
+
+    fn open(&mut self, system: &InOrder, left: u32, next: u32, label: LabelId) {
+        if system.table.is_root_only(label) {
+            self.n_lost += self.lost_below_root(label);
+            let end = self.open.len() as u32 - 1;
+            let mut alive = 0;
+            for entry in &mut self.gold[self.by_start.range(0)] {
+                entry.count *= u32::from((entry.right, entry.label) == (end, label));
+                alive += entry.count;
+            }
+            self.alive[0] = alive;
+        }
+        let is_good = self.is_good(left, label, next);
+        self.set_open(left, Some(Opened { label, is_good }));
+        self.open_starts.push(left);
+    }
+
+    fn reduce(&mut self, top: Option<u32>, next: u32) {
+        let left = self.open_starts.pop().expect("RE is legal only with an opening");
+        let opened = self.open[left as usize].expect("an opening stands at its start");
+        self.set_open(left, None);
+        if let Some(top) = top {
+            self.kill(top);
+        }
+        match self.position(opened.label, left, next) {
+            Some(i) => {
+                self.gold[i].count -= 1;
+                self.alive[left as usize] -= 1;
+            }
+            None => self.n_wrong += 1,
+        }
+    }
+
+    /// Takes an action where the top item, if it is not an opening, starts at `top`, and b0 is at `next`.
+    fn take(&mut self, system: &InOrder, top: Option<u32>, next: u32, action: Action) {
+        match action {
+            Action::Shift => self.shift(top, next),
+            Action::Open(label) => {
+                let left = top.expect("NT is legal only above an item");
+                self.open(system, left, next, label);
+            }
+            Action::Reduce => self.reduce(top, next),
+            Action::Finish => self.kill(0),
+        }
+    }
+}
+
+/// The start of the top item, if it is not an opening.
+fn top_item(forest: &Forest, state: &State) -> Option<u32> {
+    let top = state.stack.filter(|_| !state.own.is_fresh)?;
+    Some(forest.node(forest.cell(top).node).left.index() as u32)
+}
+
+impl Oracle<InOrder> for DynamicOracle {
+    fn for_gold(system: &InOrder, gold: &ConstituentTree) -> Result<Self, Underivable> {
+        system.check(gold)?;
+        let mut constituents = gold::constituents(&system.table.labels, gold)?;
+        constituents.sort_unstable_by_key(|g| (g.left, g.right, g.label));
+        let n = gold.n_tokens();
+        let mut entries: Vec<Entry> = Vec::with_capacity(constituents.len());
+        let mut alive = vec![0; n + 1];
+        for g in constituents {
+            alive[g.left as usize] += 1;
+            match entries.last_mut() {
+                Some(e) if (e.left, e.right, e.label) == (g.left, g.right, g.label) => e.count += 1,
+                _ => entries.push(Entry { left: g.left, right: g.right, label: g.label, count: 1 }),
+            }
+        }
+        let max_unary = system.max_unary.unwrap_or(u32::MAX);
+        let mut is_tight = vec![false; n + 1];
+        for over_one in entries.chunk_by(|a, b| (a.left, a.right) == (b.left, b.right)) {
+            let count: u32 = over_one.iter().map(|entry| entry.count).sum();
+            is_tight[over_one[0].left as usize] |= count > max_unary;
+        }
+        let over_all: u32 =
+            entries.iter().filter(|e| (e.left, e.right as usize) == (0, n)).map(|entry| entry.count).sum();
+        Ok(DynamicOracle {
+            by_start: Grouped::by(entries.iter().map(|entry| entry.left as usize), n + 1),
+            by_end: Grouped::by(entries.iter().map(|entry| entry.right as usize), n + 1),
+            gold: entries,
+            alive,
+            open_starts: Vec::new(),
+            open: vec![None; n + 1],
+            n_wrong: 0,
+            n_lost: 0,
+            n_bad: 0,
+            max_unary,
+            is_tight,
+            n_tight: 0,
+            is_root_tight: over_all > max_unary,
         })
+    }
+
+    fn loss(&mut self, system: &InOrder, forest: &Forest, state: &State) -> Option<u32> {
+        let top = Top::of(forest, state).filter(|_| !state.own.is_finished);
+        if let Some(top) = top.filter(|&top| self.n_tight > 0 || self.is_root_tight || self.is_narrow(top)) {
+            return Some(self.loss_within_limit(system, top));
+        }
+        Some(self.now() + self.wrong_root_now(system, forest, state))
+    }
+
+    fn loss_after(
+        &mut self,
+        system: &InOrder,
+        forest: &mut Forest,
+        state: &State,
+        action: ActionId,
+    ) -> Option<u32> {
+        if let Some(top) = Top::of(forest, state)
+            && action != system.actions().id(Action::Finish)
+            && let Some(top) = self.binding_top_after(top, system.actions().get(action))
+        {
+            let mut after = self.clone();
+            after.take(
+                system,
+                top_item(forest, state),
+                state.next.index() as u32,
+                system.actions().get(action),
+            );
+            return Some(after.loss_within_limit(system, top));
+        }
+        Some(self.without_limit_after(system, forest, state, action))
     }
 
     fn optimal(
@@ -280,6 +423,18 @@ impl Oracle<InOrder> for DynamicOracle {
         out: &mut ActionSet,
     ) {
         let mut cheapest = Cheapest::new(legal, out, system.n_actions());
+        let may_bind = |top: Top| {
+            let is_tight = self.n_tight > 0 || self.is_root_tight || self.is_tight[top.left as usize];
+            let n_unary = top.n_unary.saturating_add(1);
+            is_tight || self.is_narrow(Top { is_fresh: false, n_unary, ..top })
+        };
+        if Top::of(forest, state).is_some_and(may_bind) {
+            for action in legal.iter() {
+                let loss = self.loss_after(system, forest, state, action).expect("defined everywhere");
+                cheapest.offer(action, || loss);
+            }
+            return;
+        }
         let (actions, next) = (system.actions(), state.next.index() as u32);
         for id in [Action::Shift, Action::Reduce, Action::Finish].map(|action| actions.id(action)) {
             cheapest.offer(id, || self.loss_after(system, forest, state, id).expect("defined everywhere"));
@@ -300,60 +455,6 @@ impl Oracle<InOrder> for DynamicOracle {
 
     fn advance(&mut self, system: &InOrder, forest: &Forest, state: &State, action: ActionId) {
         let (top, next) = (top_item(forest, state), state.next.index() as u32);
-        match system.actions().get(action) {
-            Action::Shift => {
-                if let Some(left) = top {
-                    self.kill(left);
-                }
-                for k in 0..self.by_end.of(next as usize).len() {
-                    let i = self.by_end.of(next as usize)[k] as usize;
-                    let Entry { left, count, .. } = self.gold[i];
-                    if count == 0 || self.alive[left as usize] == 0 {
-                        continue;
-                    }
-                    self.gold[i].count = 0;
-                    self.alive[left as usize] -= count;
-                    self.n_lost += count;
-                    if let Some(opened) = self.open[left as usize] {
-                        let is_good = self.is_good(left, opened.label, next + 1);
-                        self.n_bad = self.n_bad + u32::from(!is_good) - u32::from(!opened.is_good);
-                        self.open[left as usize] = Some(Opened { is_good, ..opened });
-                    }
-                }
-            }
-            Action::Open(label) => {
-                let left = top.expect("NT is legal only above an item");
-                if system.table.is_root_only(label) {
-                    self.n_lost += self.lost_below_root(label);
-                    let end = self.open.len() as u32 - 1;
-                    let mut alive = 0;
-                    for entry in &mut self.gold[self.by_start.range(0)] {
-                        entry.count *= u32::from((entry.right, entry.label) == (end, label));
-                        alive += entry.count;
-                    }
-                    self.alive[0] = alive;
-                }
-                let is_good = self.is_good(left, label, next);
-                self.n_bad += u32::from(!is_good);
-                self.open[left as usize] = Some(Opened { label, is_good });
-                self.open_starts.push(left);
-            }
-            Action::Reduce => {
-                let left = self.open_starts.pop().expect("RE is legal only with an opening");
-                let opened = self.open[left as usize].take().expect("an opening stands at its start");
-                self.n_bad -= u32::from(!opened.is_good);
-                if let Some(top) = top {
-                    self.kill(top);
-                }
-                match self.position(opened.label, left, next) {
-                    Some(i) => {
-                        self.gold[i].count -= 1;
-                        self.alive[left as usize] -= 1;
-                    }
-                    None => self.n_wrong += 1,
-                }
-            }
-            Action::Finish => self.kill(0),
-        }
+        self.take(system, top, next, system.actions().get(action));
     }
 }

@@ -17,7 +17,9 @@ impl BracketFixture for InOrder {
     const TOO_LOW: (u32, &str) = (1, "a unary chain of 2 is longer than the limit, 1");
     const OLD_TABLE: &str = r#"{"labels":["A","B"],"max_unary":2}"#;
 
-    const MARGIN_OF_LIMIT: u32 = 2;
+    fn n_places(n: u32, limit: u32) -> u32 {
+        limit * (2 * n - 1)
+    }
 
     fn least_limit(gold: &ConstituentTree) -> u32 {
         longest_chain(gold)

@@ -15,7 +15,9 @@ impl BracketFixture for TopDown {
     const TOO_LOW: (u32, &str) = (2, "3 constituents start at one word; the limit is 2");
     const OLD_TABLE: &str = r#"{"labels":["A","B"],"max_openings":2}"#;
 
-    const MARGIN_OF_LIMIT: u32 = 0;
+    fn n_places(n: u32, limit: u32) -> u32 {
+        limit * n
+    }
 
     fn least_limit(gold: &ConstituentTree) -> u32 {
         longest_run(gold)
