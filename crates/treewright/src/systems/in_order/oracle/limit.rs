@@ -56,7 +56,8 @@ impl Top {
 impl DynamicOracle {
     /// How many gold constituents are still to be built from `left` to `right`.
     fn n_over(&self, left: u32, right: u32) -> u32 {
-        self.at_start(left).iter().filter(|entry| entry.right == right).map(|entry| entry.count).sum()
+        let no_longer = self.at_start(left).iter().take_while(|entry| entry.right <= right);
+        no_longer.filter(|entry| entry.right == right).map(|entry| entry.count).sum()
     }
 
     /// Can the limit make a difference at the top?
