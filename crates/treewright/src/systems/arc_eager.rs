@@ -11,6 +11,8 @@
 //! term (`DynamicOracle::is_blocked`). Relations are limited to the places the treebank shows them in (see
 //! `dependency.rs`).
 
+use std::sync::Arc;
+
 use super::dependency::{
     ArcRules, ArcSystem, Gold, LeftRelation, Reachable, Relations, RightRelation, SHIFT, word,
 };
@@ -169,6 +171,36 @@ pub struct DynamicOracle {
     reachable: Reachable,
     /// The words on the stack that have no head, from the bottom.
     headless: Vec<u32>,
+    /// The gold ancestors of the last word; never changes.
+    spine: Arc<Spine>,
+    /// The rightmost word of the spine that lost its head when that left the stack.
+    last_lost: Option<u32>,
+}
+
+/// The last word, its gold head, the head of that, and so on up to r. Each stands to the left of the one before it, because
+/// gold is projective.
+#[derive(Debug)]
+struct Spine {
+    /// For each place, the last word of the spine before it.
+    before: Vec<Option<u32>>,
+    /// The dependent of each word that is on the spine.
+    below: Vec<Option<u32>>,
+}
+
+impl Spine {
+    fn new(gold: &Gold) -> Self {
+        let n = gold.n();
+        let (mut before, mut below) = (vec![None; n + 1], vec![None; n + 1]);
+        let (mut at, mut end) = (n.checked_sub(1), n + 1);
+        while let Some(word) = at {
+            before[word + 1..end].fill(Some(word as u32));
+            end = word + 1;
+            let head = gold.head(word);
+            below[head] = Some(word as u32);
+            at = (head < n).then_some(head);
+        }
+        Spine { before, below }
+    }
 }
 
 impl DynamicOracle {
@@ -206,15 +238,10 @@ impl DynamicOracle {
     /// The stack item from which the last word would hang, over words of the buffer, if every arc that can still be
     /// had is made; `b0` is where the buffer begins.
     fn last_words_ancestor(&self, b0: usize) -> Option<usize> {
-        let gold = &self.reachable.gold;
-        let mut at = gold.n() - 1;
-        while at >= b0 {
-            if !self.reachable.has_head(at) || gold.head(at) == gold.n() {
-                return None;
-            }
-            at = gold.head(at);
+        if self.last_lost.is_some_and(|word| word as usize >= b0) {
+            return None;
         }
-        Some(at)
+        self.spine.before[b0].map(|word| word as usize)
     }
 
     /// With a single root: must one more arc be lost, although each can be had by itself?
@@ -257,7 +284,8 @@ impl DynamicOracle {
 impl Oracle<ArcEager> for DynamicOracle {
     fn for_gold(system: &ArcEager, gold: &DependencyTree) -> Result<Self, Underivable> {
         let gold = Gold::projective(&system.relations, system.single_root, gold)?;
-        Ok(DynamicOracle { reachable: Reachable::new(gold), headless: Vec::new() })
+        let spine = Arc::new(Spine::new(&gold));
+        Ok(DynamicOracle { reachable: Reachable::new(gold), headless: Vec::new(), spine, last_lost: None })
     }
 
     fn loss(&mut self, system: &ArcEager, forest: &Forest, state: &State) -> Option<u32> {
@@ -280,6 +308,7 @@ impl Oracle<ArcEager> for DynamicOracle {
         let b0 = word(forest, state.b0(forest));
         if action == REDUCE || action != SHIFT && system.relations.is_left(action) {
             let s0 = word(forest, state.s0(forest).expect("the action takes s0"));
+            self.last_lost = self.last_lost.max(self.spine.below[s0]);
             self.reachable.attach(s0);
             if action != REDUCE {
                 self.headless.pop();

@@ -158,7 +158,7 @@ impl<const WITH_SWAP: bool> Hybrid<WITH_SWAP> {
 /// and relation any more. Outside it is not defined.
 #[derive(Clone, Debug)]
 pub struct DynamicOracle {
-    reachable: Reachable,
+    pub(super) reachable: Reachable,
     /// PROJ and what follows from it; never changes.
     order: Arc<Order>,
 }

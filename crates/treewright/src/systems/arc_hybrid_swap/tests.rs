@@ -2,11 +2,25 @@ use super::*;
 use crate::forest::Forest;
 use crate::laws;
 use crate::oracle::Oracle;
+use crate::rng::Rng;
 use crate::system::{ActionSet, TransitionSystem};
 use crate::systems::arc_hybrid::{DynamicOracle, Rules};
-use crate::systems::dependency::tests::{Arcs, check_derivation, tree};
+use crate::systems::dependency::tests::{Arcs, check_derivation, on_a_random_walk, tree};
 
 laws::suite!(Arcs<Rules<true>>, exact);
+
+#[test]
+fn dependents_on_the_stack_are_counted_whatever_happens() {
+    let mut rng = Rng::new(4);
+    for round in 0..300 {
+        let system = ArcHybridSwap::with_labels([], round % 2 == 0);
+        let gold = Arcs::<Rules<true>>::random_tree(&mut rng, 1 + round % 12, round % 2 == 0);
+        let oracle: DynamicOracle = Oracle::for_gold(&system, &gold).unwrap();
+        on_a_random_walk(&system, oracle, gold.len(), &mut rng, |oracle, _, _| {
+            oracle.reachable.check_counts();
+        });
+    }
+}
 
 #[test]
 fn a_known_derivation() {

@@ -128,6 +128,8 @@ pub(crate) struct Reachable {
     open: Vec<bool>,
     /// The size of each RDEPS.
     n_open: Vec<u32>,
+    /// How many words of each RDEPS are on the stack.
+    n_open_on_stack: Vec<u32>,
     on_stack: Vec<bool>,
     /// How many gold arcs are lost.
     pub loss: u32,
@@ -138,7 +140,14 @@ impl Reachable {
     pub(crate) fn new(gold: Gold) -> Self {
         let n = gold.n();
         let n_open = gold.n_dependents();
-        Reachable { gold: Arc::new(gold), open: vec![true; n], n_open, on_stack: vec![false; n + 1], loss: 0 }
+        Reachable {
+            gold: Arc::new(gold),
+            open: vec![true; n],
+            n_open,
+            n_open_on_stack: vec![0; n + 1],
+            on_stack: vec![false; n + 1],
+            loss: 0,
+        }
     }
 
     /// `d` is in `RDEPS(h(d))`.
@@ -156,11 +165,7 @@ impl Reachable {
     /// `|{d in RDEPS(h) : d on the stack}|`.
     #[inline]
     pub(crate) fn n_dependents_on_stack(&self, h: usize) -> u32 {
-        if self.n_open[h] == 0 {
-            return 0;
-        }
-        let is_there = |&&d: &&u32| self.open[d as usize] && self.on_stack[d as usize];
-        self.gold.dependents(h).iter().filter(is_there).count() as u32
+        self.n_open_on_stack[h]
     }
 
     /// Is this word on the stack?
@@ -172,7 +177,11 @@ impl Reachable {
     /// Notes that a word went onto the stack or left it.
     #[inline]
     pub(crate) fn set_on_stack(&mut self, word: usize, is_there: bool) {
-        self.on_stack[word] = is_there;
+        let was_there = std::mem::replace(&mut self.on_stack[word], is_there);
+        if self.open[word] && was_there != is_there {
+            let count = &mut self.n_open_on_stack[self.gold.head(word)];
+            *count = if is_there { *count + 1 } else { *count - 1 };
+        }
     }
 
     /// Removes `d` from `RDEPS(h(d))`: its arc is made or lost.
@@ -180,17 +189,18 @@ impl Reachable {
     pub(crate) fn close(&mut self, d: usize) {
         if std::mem::replace(&mut self.open[d], false) {
             self.n_open[self.gold.head(d)] -= 1;
+            self.n_open_on_stack[self.gold.head(d)] -= u32::from(self.on_stack[d]);
         }
     }
 
     /// Sets `RDEPS(h) = []`.
     pub(crate) fn close_dependents(&mut self, h: usize) {
-        self.close_where(h, |_, _| true);
+        self.close_while(h, |this| this.n_open[h] > 0, |_, _| true);
     }
 
     /// Removes the words on the stack from `RDEPS(h)`.
     pub(crate) fn close_dependents_on_stack(&mut self, h: usize) {
-        self.close_where(h, |this, d| this.on_stack[d]);
+        self.close_while(h, |this| this.n_open_on_stack[h] > 0, |this, d| this.on_stack[d]);
     }
 
     /// Takes `d` off the stack, with its arc made or lost: sets `RDEPS(d) = []` and removes `d` from `RDEPS(h(d))`.
@@ -200,14 +210,35 @@ impl Reachable {
         self.set_on_stack(d, false);
     }
 
-    fn close_where(&mut self, h: usize, which: impl Fn(&Self, usize) -> bool) {
-        if self.n_open[h] == 0 {
+    /// Compares what is counted with the definition.
+    #[cfg(test)]
+    #[track_caller]
+    pub(crate) fn check_counts(&self) {
+        for h in 0..=self.gold.n() {
+            let open = || self.gold.dependents(h).iter().filter(|&&d| self.open[d as usize]);
+            assert_eq!(self.n_dependents(h) as usize, open().count(), "{h}");
+            let on_stack = open().filter(|&&d| self.on_stack[d as usize]).count();
+            assert_eq!(self.n_dependents_on_stack(h) as usize, on_stack, "{h}");
+        }
+    }
+
+    /// Removes words from `RDEPS(h)`, as long as there are any to remove.
+    fn close_while(
+        &mut self,
+        h: usize,
+        are_left: impl Fn(&Self) -> bool,
+        which: impl Fn(&Self, usize) -> bool,
+    ) {
+        if !are_left(self) {
             return;
         }
         let gold = Arc::clone(&self.gold);
         for &d in gold.dependents(h) {
             if which(self, d as usize) {
                 self.close(d as usize);
+                if !are_left(self) {
+                    return;
+                }
             }
         }
     }

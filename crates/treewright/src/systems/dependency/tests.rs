@@ -88,7 +88,8 @@ where
             .filter(|tree| ArcSystem::<R>::INFO.is_crossing || tree.is_projective())
     }
 
-    fn random_tree(rng: &mut Rng, n: usize, single_root: bool) -> DependencyTree {
+    /// A random tree that the system can build.
+    pub fn random_tree(rng: &mut Rng, n: usize, single_root: bool) -> DependencyTree {
         let tree = random_tree(rng, n, single_root);
         if ArcSystem::<R>::INFO.is_crossing { tree } else { in_projective_order(&tree) }
     }
@@ -188,6 +189,28 @@ where
 
     fn check_everywhere(system: &ArcSystem<R>, gold: &DependencyTree) -> usize {
         Search::<R, Dynamic<R>>::new(system, gold).check_all()
+    }
+}
+
+/// Takes random actions among those that training may take, and looks at the oracle before each.
+pub fn on_a_random_walk<R: ArcRules, O: Oracle<ArcSystem<R>>>(
+    system: &ArcSystem<R>,
+    mut oracle: O,
+    n: usize,
+    rng: &mut Rng,
+    mut look: impl FnMut(&O, &Forest, &Configuration<R::Own>),
+) where
+    ArcSystem<R>: Registered<Tree = DependencyTree, State = Configuration<R::Own>>,
+{
+    let (mut forest, mut legal) = (Forest::new(), ActionSet::default());
+    let mut state = system.start(&mut forest, &laws::sentence(n));
+    while !system.is_final(&forest, &state) {
+        look(&oracle, &forest, &state);
+        system.legal(&forest, &state, &mut legal);
+        oracle.restrict(system, &forest, &state, &mut legal);
+        let action = legal.iter().nth(rng.below(legal.len())).expect("a legal action");
+        oracle.advance(system, &forest, &state, action);
+        state = system.apply(&mut forest, &state, action);
     }
 }
 

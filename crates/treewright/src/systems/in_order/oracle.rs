@@ -39,6 +39,8 @@ pub struct DynamicOracle {
     by_end: Grouped,
     /// How many gold constituents of a start can still be built.
     alive: Vec<u32>,
+    /// No entry of a start before this one can be built any more.
+    first_alive: Vec<u32>,
     /// The starts of the openings, from the bottom of the stack.
     open_starts: Vec<u32>,
     /// The opening at a start, and whether it will become a gold constituent.
@@ -78,7 +80,19 @@ impl DynamicOracle {
 
     /// The entries that start at `left`; none, if nothing there can be built any more.
     fn at_start(&self, left: u32) -> &[Entry] {
-        if self.alive[left as usize] == 0 { &[] } else { &self.gold[self.by_start.range(left as usize)] }
+        if self.alive[left as usize] == 0 {
+            return &[];
+        }
+        &self.gold[self.first_alive[left as usize] as usize..self.by_start.range(left as usize).end]
+    }
+
+    /// Moves on to the first entry of a start that can still be built, if there is one.
+    fn skip_dead(&mut self, left: u32) {
+        let entries = self.by_start.range(left as usize);
+        let first = &mut self.first_alive[left as usize];
+        while entries.contains(&(*first as usize)) && self.gold[*first as usize].count == 0 {
+            *first += 1;
+        }
     }
 
     /// The entries that end at `right` and can still be built.
@@ -182,10 +196,11 @@ impl DynamicOracle {
 
     /// The entry of a constituent that is still to be built.
     fn position(&self, label: LabelId, left: u32, right: u32) -> Option<usize> {
-        let start = self.by_start.range(left as usize).start;
-        let found =
-            self.at_start(left).iter().position(|e| e.right == right && e.label == label && e.count > 0);
-        found.map(|i| start + i)
+        let start = self.first_alive[left as usize] as usize;
+        let alive = self.at_start(left).iter();
+        let mut near = alive.enumerate().take_while(|(_, e)| e.right <= right);
+        let found = near.find(|(_, e)| e.right == right && e.label == label && e.count > 0);
+        found.map(|(i, _)| start + i)
     }
 
     fn after_shift(&self, top: Option<u32>, next: u32) -> u32 {
@@ -284,6 +299,7 @@ impl DynamicOracle {
             self.gold[i].count = 0;
             self.alive[left as usize] -= count;
             self.n_lost += count;
+            self.skip_dead(left);
             if let Some(opened) = self.open[left as usize] {
                 let is_good = self.is_good(left, opened.label, next + 1);
                 self.set_open(left, Some(Opened { is_good, ..opened }));
@@ -301,6 +317,7 @@ impl DynamicOracle {
                 alive += entry.count;
             }
             self.alive[0] = alive;
+            self.skip_dead(0);
         }
         let is_good = self.is_good(left, label, next);
         self.set_open(left, Some(Opened { label, is_good }));
@@ -318,6 +335,7 @@ impl DynamicOracle {
             Some(i) => {
                 self.gold[i].count -= 1;
                 self.alive[left as usize] -= 1;
+                self.skip_dead(left);
             }
             None => self.n_wrong += 1,
         }
@@ -366,8 +384,10 @@ impl Oracle<InOrder> for DynamicOracle {
         }
         let over_all: u32 =
             entries.iter().filter(|e| (e.left, e.right as usize) == (0, n)).map(|entry| entry.count).sum();
+        let by_start = Grouped::by(entries.iter().map(|entry| entry.left as usize), n + 1);
         Ok(DynamicOracle {
-            by_start: Grouped::by(entries.iter().map(|entry| entry.left as usize), n + 1),
+            first_alive: (0..=n).map(|left| by_start.range(left).start as u32).collect(),
+            by_start,
             by_end: Grouped::by(entries.iter().map(|entry| entry.right as usize), n + 1),
             gold: entries,
             alive,

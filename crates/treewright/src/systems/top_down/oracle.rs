@@ -1,5 +1,7 @@
 //! The exact dynamic oracle of the top-down system.
 
+use std::ops::Range;
+
 use crate::forest::Forest;
 use crate::ids::{ActionId, LabelId};
 use crate::oracle::{Cheapest, Oracle};
@@ -44,6 +46,9 @@ pub struct DynamicOracle {
     /// For every opening, the most matches between the openings at its start up to itself and the first 0, 1, 2, ..
     /// groups there.
     rows: Vec<u32>,
+    /// In the same places, for each group of one constituent: where the topmost opening that matches it is matched, the
+    /// most matches of those below that with the groups before.
+    single_rows: Vec<Option<u32>>,
     /// The topmost opening of a start, by its number in `openings` plus one; 0 is none.
     top_at: Vec<u32>,
     /// The member that is the gold root, if its label can only be the first to be opened.
@@ -78,13 +83,17 @@ struct Member {
 struct Opened {
     label: LabelId,
     left: u32,
+    /// The number of the first opening at its start.
+    first: u32,
     /// Where its row begins.
     row: u32,
+    /// The cost of the openings at its start up to itself while that is b0.
+    fresh_cost: u32,
 }
 
 impl DynamicOracle {
     /// The groups of a start, as a range.
-    fn groups_at(&self, left: u32) -> std::ops::Range<usize> {
+    fn groups_at(&self, left: u32) -> Range<usize> {
         self.by_start.range(left as usize)
     }
 
@@ -93,13 +102,12 @@ impl DynamicOracle {
     }
 
     /// The openings of a start, as a range: they stand together. Where there are none, it is empty and at the end.
-    fn openings_at(&self, left: u32) -> std::ops::Range<usize> {
+    fn openings_at(&self, left: u32) -> Range<usize> {
         let end = match self.top_at[left as usize] as usize {
             0 => return self.openings.len()..self.openings.len(),
             end => end,
         };
-        let count = self.openings[..end].iter().rev().take_while(|opened| opened.left == left).count();
-        end - count..end
+        self.openings[end - 1].first as usize..end
     }
 
     /// The most matches at a start between its openings and its first `n_groups` groups.
@@ -121,7 +129,7 @@ impl DynamicOracle {
     /// the openings are those numbered `range` and then `extra`, and `without` was just taken out of the group.
     fn best_block(
         &self,
-        range: std::ops::Range<usize>,
+        range: Range<usize>,
         extra: Option<LabelId>,
         group: usize,
         without: Option<LabelId>,
@@ -157,8 +165,8 @@ impl DynamicOracle {
         let mut matched = extra.filter(|_| may_match(range.end)).map_or(0, &mut take);
         let mut best = value(before(range.end), matched);
         for i in range.clone().rev() {
-            // More openings in this block can only help while the group has room, and leave less for those before.
-            if matched == size {
+            // More openings in this block can only help while the group has room, and leave no more for those before.
+            if matched == size || value(before(i + 1), size) <= best {
                 break;
             }
             if may_match(i) {
@@ -169,12 +177,48 @@ impl DynamicOracle {
         best
     }
 
-    /// What the openings at b0, and `extra` on top of them, cost: themselves if they match nothing, and the gold
-    /// constituents at b0 that are not open and are larger than where the topmost of them ends, or for which the limit
-    /// leaves no room.
-    fn fresh_cost(&self, system: &TopDown, next: u32, extra: Option<LabelId>) -> u32 {
-        let range = self.openings_at(next);
-        let n_openings = range.len() as u32 + u32::from(extra.is_some());
+    /// The most matches of openings at the start of a group with the groups before it.
+    fn matches_before(&self, openings: &Range<usize>, group: usize) -> u32 {
+        let column = group - self.groups_at(self.groups[group].left).start;
+        openings.clone().last().map_or(0, |top| self.rows[self.openings[top].row as usize + column])
+    }
+
+    /// What `single_rows` has for an opening with this label on top of those numbered `below`, and a group.
+    fn single(&self, below: &Range<usize>, label: LabelId, group: usize) -> Option<u32> {
+        let data = &self.groups[group];
+        let column = group - self.groups_at(data.left).start;
+        let may_match = below.end > 0 || column == 0;
+        if may_match && self.members(data).iter().any(|m| m.label == label && m.count > 0) {
+            return Some(self.matches_before(below, group));
+        }
+        below.clone().last().and_then(|top| self.single_rows[self.openings[top].row as usize + column])
+    }
+
+    /// [`Self::best_block`] of the openings numbered `below` and one more with this label.
+    fn best_over(
+        &self,
+        below: &Range<usize>,
+        label: LabelId,
+        group: usize,
+        value: impl Fn(u32, u32) -> u32,
+    ) -> u32 {
+        if self.groups[group].size != 1 {
+            return self.best_block(below.clone(), Some(label), group, None, value);
+        }
+        let without = value(self.matches_before(below, group), 0);
+        self.single(below, label, group).map_or(without, |before| without.max(value(before, 1)))
+    }
+
+    /// The cost of the openings at b0: of themselves if they match nothing, and of the gold constituents at b0 that are
+    /// not open and are larger than where the topmost of them ends, or for which the limit leaves no room.
+    fn fresh_cost(&self, next: u32) -> u32 {
+        self.openings_at(next).last().map_or(0, |top| self.openings[top].fresh_cost)
+    }
+
+    /// The same with one more on top of them.
+    fn fresh_cost_with(&self, system: &TopDown, next: u32, label: LabelId) -> u32 {
+        let below = self.openings_at(next);
+        let n_openings = below.len() as u32 + 1;
         let room = system.max_openings.map_or(u32::MAX, |max| max.saturating_sub(n_openings));
         let without_room = |count: u32| count.saturating_sub(room);
         // Gold constituents that are no larger than the group that is looked at.
@@ -187,7 +231,7 @@ impl DynamicOracle {
             }
             let value =
                 |before, matched| 2 * before + matched + without_room(left) - without_room(left - matched);
-            let saved = self.best_block(range.clone(), extra, group, None, value);
+            let saved = self.best_over(&below, label, group, value);
             best = best.min(n_openings + larger + without_room(left) - saved);
             larger += self.groups[group].size;
             left -= self.groups[group].size;
@@ -222,12 +266,12 @@ impl DynamicOracle {
         self.n_wrong -= 1;
     }
 
-    fn loss_here(&self, system: &TopDown, state: &State) -> u32 {
+    fn loss_here(&self, state: &State) -> u32 {
         let next = state.next.index() as u32;
         if state.own.n_fresh == 0 {
             return self.n_wrong + self.n_missing + self.openings.len() as u32 - 2 * self.n_matched;
         }
-        self.before_fresh(next) + self.fresh_cost(system, next, None)
+        self.before_fresh(next) + self.fresh_cost(next)
     }
 
     /// The loss apart from what starts at b0, when something was opened there.
@@ -270,10 +314,24 @@ impl DynamicOracle {
 
     /// Fills in one place of an opening's row.
     fn fill(&mut self, opening: usize, group: usize) {
-        let Opened { left, row, .. } = self.openings[opening];
-        let start = self.openings[..opening].iter().rev().take_while(|below| below.left == left).count();
-        let place = row as usize + group - self.groups_at(left).start + 1;
-        self.rows[place] = self.best_block(opening - start..opening + 1, None, group, None, both);
+        let Opened { left, row, first, label, .. } = self.openings[opening];
+        let place = row as usize + group - self.groups_at(left).start;
+        let below = first as usize..opening;
+        let matched = self.best_over(&below, label, group, both);
+        self.single_rows[place] = self.single(&below, label, group);
+        self.rows[place + 1] = matched.max(self.rows[place]);
+    }
+
+    /// Pushes an opening at b0.
+    fn open(&mut self, system: &TopDown, next: u32, label: LabelId) {
+        let fresh_cost = self.fresh_cost_with(system, next, label);
+        let (first, groups) = (self.openings_at(next).start as u32, self.groups_at(next));
+        let (opening, row) = (self.openings.len(), self.rows.len());
+        self.openings.push(Opened { label, left: next, first, row: row as u32, fresh_cost });
+        self.top_at[next as usize] = opening as u32 + 1;
+        self.rows.resize(row + groups.len() + 1, 0);
+        self.single_rows.resize(row + groups.len() + 1, None);
+        groups.for_each(|group| self.fill(opening, group));
     }
 }
 
@@ -310,6 +368,7 @@ impl Oracle<TopDown> for DynamicOracle {
             members,
             openings: Vec::new(),
             rows: Vec::new(),
+            single_rows: Vec::new(),
             top_at: vec![0; n + 1],
             root: root.map(|root| root as u32),
             n_wrong: 0,
@@ -319,8 +378,8 @@ impl Oracle<TopDown> for DynamicOracle {
         })
     }
 
-    fn loss(&mut self, system: &TopDown, _forest: &Forest, state: &State) -> Option<u32> {
-        Some(self.loss_here(system, state))
+    fn loss(&mut self, _system: &TopDown, _forest: &Forest, state: &State) -> Option<u32> {
+        Some(self.loss_here(state))
     }
 
     fn loss_after(
@@ -338,7 +397,7 @@ impl Oracle<TopDown> for DynamicOracle {
                 if loses_root {
                     self.lose_root();
                 }
-                let loss = self.before_fresh(next) + self.fresh_cost(system, next, Some(label));
+                let loss = self.before_fresh(next) + self.fresh_cost_with(system, next, label);
                 if loses_root {
                     self.regain_root();
                 }
@@ -370,13 +429,19 @@ impl Oracle<TopDown> for DynamicOracle {
         if is_first || next as usize >= forest.n_tokens() {
             return;
         }
-        let gold = || self.groups_at(next).flat_map(|group| self.members(&self.groups[group]));
-        let after = |label| self.before_fresh(next) + self.fresh_cost(system, next, Some(label));
-        for label in gold().map(|member| member.label) {
+        let mut gold: Vec<LabelId> = self
+            .groups_at(next)
+            .flat_map(|group| self.members(&self.groups[group]))
+            .map(|m| m.label)
+            .collect();
+        gold.sort_unstable();
+        gold.dedup();
+        let after = |label| self.before_fresh(next) + self.fresh_cost_with(system, next, label);
+        for &label in &gold {
             cheapest.offer(actions.id(Action::Open(label)), || after(label));
         }
         // The other openings are all alike.
-        let mut wrong = labels().filter(|&label| !gold().any(|member| member.label == label)).peekable();
+        let mut wrong = labels().filter(|label| gold.binary_search(label).is_err()).peekable();
         let Some(loss) = wrong.peek().map(|&label| after(label)) else { return };
         if cheapest.loss() >= loss {
             wrong.for_each(|label| cheapest.offer(actions.id(Action::Open(label)), || loss));
@@ -403,13 +468,7 @@ impl Oracle<TopDown> for DynamicOracle {
                 if self.loses_root(state, label) {
                     self.lose_root();
                 }
-                let row = self.rows.len() as u32;
-                let opening = self.openings.len();
-                self.openings.push(Opened { label, left: next, row });
-                self.top_at[next as usize] = opening as u32 + 1;
-                let groups = self.groups_at(next);
-                self.rows.resize(self.rows.len() + groups.len() + 1, 0);
-                groups.for_each(|group| self.fill(opening, group));
+                self.open(system, next, label);
             }
             Action::Reduce => {
                 let built = self.built(next);
@@ -421,6 +480,7 @@ impl Oracle<TopDown> for DynamicOracle {
                 self.n_matched_later -= self.matches(left, later);
                 self.openings.pop();
                 self.rows.truncate(row as usize);
+                self.single_rows.truncate(row as usize);
                 let same = self.openings.last().is_some_and(|below| below.left == left);
                 self.top_at[left as usize] = if same { self.openings.len() as u32 } else { 0 };
                 match built {
@@ -440,3 +500,6 @@ impl Oracle<TopDown> for DynamicOracle {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
