@@ -105,8 +105,9 @@ pub struct TrainConfig {
     pub templates: String,
     /// Which update.
     pub update: Update,
-    /// The oracle of local training; the static one for a system without a dynamic one.
-    pub oracle: OracleKind,
+    /// The oracle of local training; by default the dynamic one, or the static one for a system that has no dynamic one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oracle: Option<OracleKind>,
     /// Which search.
     #[serde(skip_serializing_if = "DecoderKind::is_beam")]
     pub decoder: DecoderKind,
@@ -194,7 +195,7 @@ impl Default for TrainConfig {
             features: String::new(),
             templates: String::new(),
             update: Update::Early,
-            oracle: OracleKind::Dynamic,
+            oracle: None,
             decoder: DecoderKind::Beam,
             beam: 4,
             epochs: 15,
@@ -251,6 +252,36 @@ impl TrainConfig {
         }
     }
 
+    /// The oracle that is asked in local training.
+    pub fn oracle(&self) -> OracleKind {
+        self.oracle.unwrap_or(match self.system.info().has_dynamic_oracle {
+            true => OracleKind::Dynamic,
+            false => OracleKind::Static,
+        })
+    }
+
+    /// The same settings with the oracle by its kind, as a model records them.
+    ///
+    /// # Errors
+    /// When the system has no such oracle. A dynamic one may be named in global training, which asks none.
+    pub(crate) fn with_oracle(&self) -> Result<Self> {
+        let (system, oracle) = (self.system, self.oracle());
+        let what = match oracle {
+            _ if system.info().has_oracle(oracle) => {
+                return Ok(TrainConfig { oracle: Some(oracle), ..self.clone() });
+            }
+            OracleKind::Dynamic if self.is_global() => {
+                return Ok(TrainConfig { oracle: Some(OracleKind::Static), ..self.clone() });
+            }
+            OracleKind::Static | OracleKind::Dynamic => format!("no {oracle} oracle"),
+            OracleKind::Paper => "no oracle as printed in a paper beside its exact one".to_owned(),
+            OracleKind::Authors => {
+                "no oracle as computed by a paper's authors beside its exact one".to_owned()
+            }
+        };
+        Err(Error::new(Code::BadTraining, format!("{system} has {what}")))
+    }
+
     /// Is training global, with whole derivations in a beam? Then no oracle is asked and nothing is explored.
     pub fn is_global(&self) -> bool {
         self.update != Update::Local
@@ -271,7 +302,8 @@ impl TrainConfig {
 
     /// All settings as TOML.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("settings are plain data")
+        let settings = TrainConfig { oracle: Some(self.oracle()), ..self.clone() };
+        toml::to_string(&settings).expect("settings are plain data")
     }
 
     /// The template set.

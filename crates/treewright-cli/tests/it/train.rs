@@ -51,6 +51,15 @@ fn flags_without_effect_are_usage_errors_that_name_the_way_out() {
     check_refused("--train x --recipe dependencies --explore 0.5", &in_a_beam);
     check_refused("--train x --recipe constituents --explore-after 2", &in_a_beam);
     check_refused("--train x --system sr-gap --beam 1 --oracle static --explore 0.5", &["static oracle"]);
+    for system in ["bottom-up", "bottom-up-2n", "sr-cgap", "sr-swap", "sr-cswap", "arc-standard-swap"] {
+        let lacking = format!("{system} has no dynamic oracle: leave --oracle out");
+        let flags = format!("--train x --system {system} --beam 1 --oracle dynamic");
+        check_refused(
+            &flags,
+            &[&lacking, "(top-down, in-order, sr-gap, arc-hybrid, arc-hybrid-swap, arc-eager)"],
+        );
+    }
+    check_refused("--train x --system arc-eager --beam 1 --oracle paper", &["arc-eager has no paper oracle"]);
     check_refused("--train x --system in-order --beam 1 --explore 0 --explore-after 3", &["--explore-after"]);
     check_refused("--train x --system in-order --pseudo-projective", &["constituents", "arc-hybrid"]);
     check_refused("--train x --system arc-hybrid-swap --pseudo-projective path", &["crossing arcs"]);

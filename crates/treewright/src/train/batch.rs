@@ -31,7 +31,7 @@ impl<S: Registered> Task<S> {
         let trainer = Trainer {
             system: &*self.system,
             gold: &self.gold,
-            oracle: config.oracle,
+            oracle: config.oracle(),
             explore: exploration(config, number),
             loss: match learner.loss() {
                 LossKind::Log => &LogLoss,

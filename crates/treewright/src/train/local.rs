@@ -33,7 +33,7 @@ impl<S: Registered> Task<S> {
             slots.clear();
             learner.open(&sentences, &mut slots);
             for (&i, &slot) in batch.iter().zip(&slots) {
-                let oracle = config.oracle.for_gold(&*self.system, &self.gold[examples[i].gold]);
+                let oracle = config.oracle().for_gold(&*self.system, &self.gold[examples[i].gold]);
                 trainer.learn(&examples[i].sentence, slot, &mut *oracle.map_err(|why| unfit(&why))?, learner);
                 learner.close(slot);
                 done += 1;

@@ -35,7 +35,6 @@ use crate::features::Vocabulary;
 use crate::forest::{Forest, View};
 use crate::model::{Model, ModelParts, Search, TypedModel};
 use crate::parallel;
-use crate::registry::OracleKind;
 use crate::registry::{Registered, SystemVisitor};
 use crate::rng::Rng;
 use crate::score::{AnyLearner, Scorer, ScorerKind, Shared};
@@ -193,6 +192,7 @@ pub fn train_on(
     log: &mut dyn Log,
 ) -> Result<Model> {
     config.check()?;
+    let config = &config.with_oracle()?;
     check_treebank(config.system.info().kind, data.train)?;
     check_dev(config.system.info().kind, data.dev)?;
     check_silver(config.system.info().kind, data.silver)?;
@@ -356,16 +356,6 @@ impl SystemVisitor for Prepare<'_> {
 
     fn visit<S: Registered>(self) -> Result<Start> {
         let Prepare { config, data } = self;
-        // The static oracle may stand in for a dynamic one, the default; a paper's own is only ever asked for by name.
-        let what = match config.oracle {
-            OracleKind::Paper => "as printed in a paper",
-            OracleKind::Authors => "as computed by a paper's authors",
-            OracleKind::Static | OracleKind::Dynamic => "",
-        };
-        if !what.is_empty() && !S::INFO.has_oracle(config.oracle) {
-            let message = format!("{} has no oracle {what} beside its exact one", S::TAG);
-            return Err(Error::new(Code::BadTraining, message));
-        }
         let preparer = Preparer::new(&config.preparation(), S::UNARIES)?;
         let examples::Prepared { system, examples, mut gold, mut underivable } =
             examples::prepare::<S>(config, data.train, &preparer)?;

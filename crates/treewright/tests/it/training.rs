@@ -61,7 +61,7 @@ fn dependency_parsers_learn_their_sample() {
     let entries = sample("agdt_ancient_greek.conllu");
     check_learns(&config("arc-hybrid-swap", Update::Local), &entries, 80.0);
     check_learns(
-        &TrainConfig { oracle: OracleKind::Static, ..config("arc-hybrid-swap", Update::Local) },
+        &TrainConfig { oracle: Some(OracleKind::Static), ..config("arc-hybrid-swap", Update::Local) },
         &entries,
         97.0,
     );
@@ -77,8 +77,16 @@ fn constituent_parsers_learn_their_sample() {
         check_learns(&config(system, Update::Early), &continuous, 80.0);
     }
     for oracle in [OracleKind::Static, OracleKind::Dynamic] {
-        check_learns(&TrainConfig { oracle, ..config("in-order", Update::Local) }, &continuous, 80.0);
-        check_learns(&TrainConfig { oracle, ..config("top-down", Update::Local) }, &continuous, 80.0);
+        check_learns(
+            &TrainConfig { oracle: Some(oracle), ..config("in-order", Update::Local) },
+            &continuous,
+            80.0,
+        );
+        check_learns(
+            &TrainConfig { oracle: Some(oracle), ..config("top-down", Update::Local) },
+            &continuous,
+            80.0,
+        );
     }
     let discontinuous = sample("greek_nt.discbracket");
     for system in ["sr-gap", "sr-cgap", "sr-swap", "sr-cswap"] {
@@ -160,7 +168,8 @@ fn swaps_are_learnt_with_either_oracle() {
         |tree: &Option<Tree>| matches!(tree, Some(Tree::Dependency(tree)) if !tree.is_projective());
     assert!(entries.iter().any(|entry| crossing(&entry.tree)));
     for oracle in [OracleKind::Static, OracleKind::Dynamic] {
-        let config = TrainConfig { oracle, epochs: 15, ..config("arc-hybrid-swap", Update::Local) };
+        let config =
+            TrainConfig { oracle: Some(oracle), epochs: 15, ..config("arc-hybrid-swap", Update::Local) };
         let parser = Parser::new(train(&config, &entries, &[], None, &mut ()).expect("trainable"));
         let mut worker = parser.worker();
         let parsed: Vec<bool> =
@@ -346,7 +355,21 @@ fn pseudo_projective_training_keeps_crossing_sentences() {
 
 #[test]
 fn an_oracle_that_a_system_lacks_is_not_replaced_silently() {
-    let paper = TrainConfig { oracle: OracleKind::Paper, ..config("arc-hybrid", Update::Local) };
+    let paper = TrainConfig { oracle: Some(OracleKind::Paper), ..config("arc-hybrid", Update::Local) };
     let lacking = train(&paper, &sample("ud_english_ewt.conllu"), &[], None, &mut ());
     assert!(lacking.expect_err("no such oracle").message.contains("arc-hybrid has no oracle as printed"));
+    let entries = sample("agdt_ancient_greek.conllu");
+    let standard = TrainConfig { epochs: 1, ..config("arc-standard-swap", Update::Local) };
+    let dynamic = TrainConfig { oracle: Some(OracleKind::Dynamic), ..standard.clone() };
+    let lacking = train(&dynamic, &entries, &[], None, &mut ()).expect_err("no such oracle");
+    assert_eq!(lacking.message, "arc-standard-swap has no dynamic oracle");
+    // A model records the oracle that was asked, or would have been.
+    for (config, expected) in [
+        (standard, OracleKind::Static),
+        (TrainConfig { epochs: 1, ..config("arc-hybrid-swap", Update::Local) }, OracleKind::Dynamic),
+        (TrainConfig { update: Update::Early, beam: 4, ..dynamic }, OracleKind::Static),
+    ] {
+        let model = train(&config, &entries, &[], None, &mut ()).expect("trainable");
+        assert_eq!(model.info().config.oracle, Some(expected), "{}", config.system);
+    }
 }

@@ -329,7 +329,6 @@ impl TrainArgs {
         set!(
             system,
             scorer,
-            oracle,
             features,
             decoder,
             beam,
@@ -344,6 +343,7 @@ impl TrainArgs {
             min_weight,
             note
         );
+        config.oracle = self.oracle.or(config.oracle);
         config.jobs = self.jobs.map_or_else(jobs::cores, |jobs| jobs.threads(self.read.quiet));
         // What a recipe says about crossing arcs is for its own system.
         if self.pseudo_projective.is_none() && self.config.is_none() && !config.system.info().is_projective()
@@ -402,6 +402,21 @@ impl TrainArgs {
         }
     }
 
+    /// Refuses an oracle that the system has not.
+    fn check_oracle(&self, config: &TrainConfig, system: &str) -> Result<()> {
+        let oracle = config.oracle();
+        if config.system.info().has_oracle(oracle) {
+            return Ok(());
+        }
+        let of_them: Vec<&str> =
+            SystemTag::ALL.iter().filter(|tag| tag.info().has_oracle(oracle)).map(|tag| tag.name()).collect();
+        let asked = if self.oracle.is_some() { "--oracle" } else { "the line with oracle" };
+        Err(usage(format!(
+            "{system} has no {oracle} oracle: leave {asked} out, or use --system with one that has it ({})",
+            of_them.join(", ")
+        )))
+    }
+
     /// Refuses flags that would have no effect.
     fn refuse_flags_without_effect(&self, config: &TrainConfig, is_chosen: bool) -> Result<()> {
         let system = if is_chosen && self.system.is_none() {
@@ -424,8 +439,8 @@ impl TrainArgs {
                 );
             }
         } else {
-            let follows_gold =
-                config.oracle == OracleKind::Static || !config.system.info().has_dynamic_oracle;
+            self.check_oracle(config, &system)?;
+            let follows_gold = config.oracle() == OracleKind::Static;
             if self.explore.is_some_and(|p| p > 0.0) && follows_gold {
                 return refuse(
                     "--explore",
