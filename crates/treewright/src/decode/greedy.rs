@@ -44,12 +44,25 @@ impl Greedy {
         (slot, sentence): (SlotId, &Sentence),
         choose: impl FnMut(Step<'_, S, M>) -> ActionId,
     ) -> (&Forest, S::State) {
-        self.walk_scoring(|_| true, system, scorer, (slot, sentence), choose)
+        self.walk_scoring(usize::MAX, |_| true, system, scorer, (slot, sentence), choose)
+    }
+
+    /// The same, but ends after `n_steps` steps, final or not.
+    pub(crate) fn walk_at_most<S: TransitionSystem, M: Scorer + ?Sized>(
+        &mut self,
+        n_steps: usize,
+        system: &S,
+        scorer: &mut M,
+        (slot, sentence): (SlotId, &Sentence),
+        choose: impl FnMut(Step<'_, S, M>) -> ActionId,
+    ) {
+        self.walk_scoring(n_steps, |_| true, system, scorer, (slot, sentence), choose);
     }
 
     /// The same; scores are computed only where `needs_scores` of the legal actions, else they mean nothing.
     fn walk_scoring<S: TransitionSystem, M: Scorer + ?Sized>(
         &mut self,
+        n_steps: usize,
         needs_scores: impl Fn(&ActionSet) -> bool,
         system: &S,
         scorer: &mut M,
@@ -58,7 +71,10 @@ impl Greedy {
     ) -> (&Forest, S::State) {
         let Greedy { forest, legal, rows, .. } = self;
         let mut state = system.start(forest, sentence);
-        while !system.is_final(forest, &state) {
+        for _ in 0..n_steps {
+            if system.is_final(forest, &state) {
+                break;
+            }
             system.legal(forest, &state, legal);
             let view = system.view(&state);
             if needs_scores(legal) {
@@ -100,10 +116,11 @@ impl<S: TransitionSystem> Decoder<S> for Greedy {
         }
         let slot = scorer.open_one(sentence);
         let has_choice = |legal: &ActionSet| !legal.is_single();
-        let (forest, state) = self.walk_scoring(has_choice, system, scorer, (slot, sentence), |step| {
-            if has_choice(step.legal) { step.rows.best(0, step.legal) } else { step.legal.first() }
-                .expect(SOME_ACTION)
-        });
+        let (forest, state) =
+            self.walk_scoring(usize::MAX, has_choice, system, scorer, (slot, sentence), |step| {
+                if has_choice(step.legal) { step.rows.best(0, step.legal) } else { step.legal.first() }
+                    .expect(SOME_ACTION)
+            });
         let tree = system.tree(forest, &state);
         scorer.close(slot);
         Some(tree)

@@ -1,7 +1,7 @@
 //! Local training of learners that want minibatches: the sentences of a minibatch go from state to state in lockstep, so that
 //! all their states are scored at once, and threads share its parts.
 
-use super::local::{Guide, exploration, unfit};
+use super::local::{Guide, exploration, max_steps, unfit};
 use super::loss::{BestLoss, HingeAllLoss, HingeLoss, LogLoss, Loss};
 use super::{Epoch, Example, Mistakes, Task};
 use crate::config::LossKind;
@@ -113,6 +113,8 @@ struct Walk<S: Registered> {
     lane: Lane<S>,
     oracle: Box<dyn Oracle<S>>,
     rng: Rng,
+    /// How many more steps are learnt from.
+    steps_left: usize,
 }
 
 impl<S: Registered> Trainer<'_, S> {
@@ -129,10 +131,11 @@ impl<S: Registered> Trainer<'_, S> {
         let (mut guide, mut mistakes, mut gradient) =
             (Guide::new(self.explore), Mistakes::default(), Vec::new());
         loop {
-            walks.retain_mut(|Walk { lane, oracle, .. }| {
-                lane.has_choice(self.system, |forest, state, action| {
-                    oracle.advance(self.system, forest, state, action);
-                })
+            walks.retain_mut(|Walk { lane, oracle, steps_left, .. }| {
+                *steps_left > 0
+                    && lane.has_choice(self.system, |forest, state, action| {
+                        oracle.advance(self.system, forest, state, action);
+                    })
             });
             if walks.is_empty() {
                 break;
@@ -141,7 +144,8 @@ impl<S: Registered> Trainer<'_, S> {
             part.score(&queries, &mut rows);
             gradients.reset(walks.len(), self.system.n_actions());
             for (row, walk) in walks.iter_mut().enumerate() {
-                let Walk { lane, oracle, rng } = walk;
+                let Walk { lane, oracle, rng, steps_left } = walk;
+                *steps_left -= 1;
                 let Lane { forest, state, legal, .. } = lane;
                 let best = guide.ask(self.system, &mut **oracle, (forest, state), (&rows, row), legal);
                 mistakes.of += 1;
@@ -167,6 +171,7 @@ impl<S: Registered> Trainer<'_, S> {
             oracle,
             // Each sentence has a generator of its own, so that the parts do not depend on each other.
             rng: Rng::new(self.seed ^ (number as u64).wrapping_mul(0xA24B_AED4_963E_E407)),
+            steps_left: max_steps(example.sentence.len()),
         })
     }
 }

@@ -47,6 +47,18 @@ impl<S: Registered> Task<S> {
     }
 }
 
+/// An epoch learns from this many steps of a sentence per word, at most, ...
+const STEPS_PER_WORD: usize = 8;
+
+/// ... but never from fewer than these: no derivation of a sentence of up to 140 words has more.
+const MIN_STEPS: usize = 20_000;
+
+/// How many steps of a sentence an epoch learns from, at most. With SWAP or GAP the number of steps may grow with the square
+/// of the length: a sentence of 10,000 words in random order takes 50 million.
+pub(super) fn max_steps(n_tokens: usize) -> usize {
+    (STEPS_PER_WORD * n_tokens).max(MIN_STEPS)
+}
+
 /// The probability of following the model's own mistakes in this epoch.
 pub(super) fn exploration(config: &TrainConfig, epoch: usize) -> f64 {
     if epoch > config.explore_after { config.explore } else { 0.0 }
@@ -153,6 +165,6 @@ impl<S: Registered> Trainer<'_, S> {
             }
             guide.next(*system, oracle, (forest, state), best, rng)
         };
-        greedy.walk(*system, learner, (slot, sentence), choose);
+        greedy.walk_at_most(max_steps(sentence.len()), *system, learner, (slot, sentence), choose);
     }
 }

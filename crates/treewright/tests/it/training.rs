@@ -10,7 +10,7 @@ use treewright::registry::OracleKind;
 use treewright::registry::SystemTag;
 use treewright::train::{Checkpoint, EpochReport, Log, TrainingData, train, train_on};
 use treewright::tree::Tree;
-use treewright::treebank::{self, Entry, ReadOptions};
+use treewright::treebank::{self, Entry, Format, ReadOptions};
 
 pub fn sample(name: &str) -> Vec<Entry> {
     let path = format!("{}/../../data/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -371,5 +371,23 @@ fn an_oracle_that_a_system_lacks_is_not_replaced_silently() {
     ] {
         let model = train(&config, &entries, &[], None, &mut ()).expect("trainable");
         assert_eq!(model.info().config.oracle, Some(expected), "{}", config.system);
+    }
+}
+
+/// Two chains of words that take turns: each word of one is swapped with all words of the other that precede it.
+#[test]
+fn an_epoch_learns_from_a_bounded_number_of_steps_of_a_sentence() {
+    let n = 320;
+    let head = |i: usize| if i <= 2 { i - 1 } else { i - 2 };
+    let lines = (1..=n).map(|i| format!("{i}\tw\t_\tT\t_\t_\t{}\tx\t_\t_\n", head(i)));
+    let text = lines.collect::<String>() + "\n";
+    let reader = treebank::reader(Format::Conllu, text.as_bytes(), &ReadOptions::default());
+    let entries: Vec<Entry> = reader.map(|entry| entry.expect("a tree")).collect();
+    for oracle in [OracleKind::Static, OracleKind::Dynamic] {
+        let settings =
+            TrainConfig { oracle: Some(oracle), epochs: 1, ..config("arc-hybrid-swap", Update::Local) };
+        let mut scores = Scores::default();
+        train(&settings, &entries, &[], None, &mut scores).expect("trainable");
+        assert_eq!(scores.0[0].of, 20_000);
     }
 }
