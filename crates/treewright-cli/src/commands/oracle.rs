@@ -25,6 +25,8 @@ Examples:
       --actions 'SH NT-S'
   treewright oracle --system arc-hybrid-swap --gold '3 4 2' \\
       --actions 'SHIFT SWAP'
+  treewright oracle --system sr-gap --no-temporaries \\
+      --gold '(S (A 0=a 2=c) (B 1=b 3=d))' --actions 'SH SH'
   echo '{\"gold\": \"(A (B w0) w1)\", \"prefix\": [\"SH\"]}' |
       treewright oracle --system in-order --jsonl
 
@@ -36,7 +38,7 @@ otherwise; --bare-words and --tags override this.
 
 As JSON, an input line is {\"gold\": .., \"prefix\": [..], \"labels\": [..]}, or {\"heads\": [..], \"labels\": [..], \
 \"single_root\": true, \"prefix\": [..]}, where the labels are those the system has besides the gold tree's, or the \
-relations of the words. An output line is {\"loss\": 2, \"finished\": false, \"actions\": [[\"SH\", 2], ..], \
+relations of the words; \"temporaries\": false in a line does what --no-temporaries does for all lines. An output line is {\"loss\": 2, \"finished\": false, \"actions\": [[\"SH\", 2], ..], \
 \"optimal\": [\"SH\"]}, with the loss after each action, or {\"error\": ..}.")]
 pub struct OracleArgs {
     /// The transition system
@@ -69,6 +71,10 @@ pub struct OracleArgs {
     #[arg(long, value_name = "SYMBOL")]
     temporary: Option<String>,
 
+    /// Ask for a system without temporary symbols (sr-gap), as trained where no constituent has more than two parts
+    #[arg(long, conflicts_with = "temporary")]
+    no_temporaries: bool,
+
     /// Limit unary chains (in-order) or openings in a row (top-down) [default: no limit]
     #[arg(long, value_name = "N")]
     max_unary: Option<u32>,
@@ -93,10 +99,17 @@ pub fn run(args: &OracleArgs) -> Result<ExitCode> {
     if !info.has_oracle(oracle) {
         return Err(usage(format!("{} has no {oracle} oracle", args.system)));
     }
+    if args.no_temporaries && args.system != SystemTag::SrGap {
+        return Err(usage(format!("--no-temporaries has no effect on {}: it is for sr-gap", args.system)));
+    }
     let setup = Setup {
         system: args.system,
         oracle,
-        temporaries: args.temporary.clone().map_or(Temporaries::Usual, Temporaries::One),
+        temporaries: match &args.temporary {
+            _ if args.no_temporaries => Temporaries::None,
+            Some(symbol) => Temporaries::One(symbol.clone()),
+            None => Temporaries::Usual,
+        },
         max_unary: args.max_unary,
         bare_words: (args.tags || args.bare_words).then_some(args.bare_words),
     };
@@ -110,7 +123,7 @@ fn answer_lines(setup: &Setup) -> Result<ExitCode> {
         if line.trim().is_empty() {
             continue;
         }
-        let answer = question(&line).and_then(|question| question.answer(setup));
+        let answer = question(&line, setup).and_then(|(question, setup)| question.answer(&setup));
         let answer = match answer {
             Ok(answer) => json!({
                 "loss": answer.loss,
@@ -128,11 +141,12 @@ fn answer_lines(setup: &Setup) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads one line.
-fn question(line: &str) -> Result<Question, String> {
+/// Reads one line. What it says of temporary symbols goes before what `setup` says.
+fn question(line: &str, setup: &Setup) -> Result<(Question, Setup), String> {
     let value: Value = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
     let object = value.as_object().ok_or("not a JSON object")?;
     let mut question = Question { single_root: true, ..Question::default() };
+    let mut setup = setup.clone();
     for (key, value) in object {
         let wrong = |expected: &str| format!("{key:?} should be {expected}, not {value}");
         let texts = || {
@@ -150,11 +164,19 @@ fn question(line: &str) -> Result<Question, String> {
             "prefix" => question.prefix = texts().ok_or_else(|| wrong("a list of actions"))?,
             "labels" => question.labels = texts().ok_or_else(|| wrong("a list of labels"))?,
             "single_root" => question.single_root = value.as_bool().ok_or_else(|| wrong("true or false"))?,
+            "temporaries" => {
+                let has_some = value.as_bool().ok_or_else(|| wrong("true or false"))?;
+                if !has_some {
+                    setup.temporaries = Temporaries::None;
+                } else if setup.temporaries == Temporaries::None {
+                    setup.temporaries = Temporaries::Usual;
+                }
+            }
             // Whatever else a program keeps with its queries is its own business.
             _ => {}
         }
     }
-    Ok(question)
+    Ok((question, setup))
 }
 
 /// Reads heads that stand in a row.

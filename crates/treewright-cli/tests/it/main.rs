@@ -10,6 +10,7 @@ mod input;
 mod lemmas;
 mod models;
 mod neural;
+mod oracle;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod parse;
