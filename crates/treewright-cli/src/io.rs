@@ -57,6 +57,10 @@ pub struct ReadArgs {
     #[arg(long)]
     pub many_roots: bool,
 
+    /// Is X in `(X word)` a constituent? Commands that offer the choice have a flag of their own.
+    #[arg(skip)]
+    pub bare_words: bool,
+
     /// What to do about a sentence that cannot be read: stop, or leave it out and report it
     #[arg(long, value_enum, default_value_t = OnError::Fail)]
     pub on_error: OnError,
@@ -97,6 +101,7 @@ impl ReadArgs {
             tagged: self.tagged,
             many_roots: self.many_roots,
             limit: self.max_sentence_bytes.unwrap_or_default(),
+            bare_words: self.bare_words,
             ..ReadOptions::default()
         }
     }

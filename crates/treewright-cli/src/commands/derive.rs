@@ -13,7 +13,7 @@ use treewright::ids::ActionId;
 use treewright::registry::SystemTag;
 use treewright::system::SystemOptions;
 use treewright::systems::table::aligned;
-use treewright::tree::Preparation;
+use treewright::tree::{Preparation, Tree};
 use treewright::treebank::Entry;
 use treewright::{Code, Error, Result};
 
@@ -66,6 +66,10 @@ pub struct DeriveArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     markov_order: usize,
 
+    /// Read X in (X word) as a constituent above a word, not as its tag
+    #[arg(long)]
+    bare_words: bool,
+
     /// Write here instead of stdout
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -88,7 +92,13 @@ pub fn run(args: &DeriveArgs) -> Result<ExitCode> {
     Inputs::default().with("the input", &args.files).refuse_as_output(args.output.as_deref())?;
     let mut skipping = Skipping::new(args.read.on_error);
     let mut entries = Vec::new();
-    for_each_entry(&args.files, &args.read, &mut skipping, |entry, _| {
+    let read = ReadArgs { bare_words: args.bare_words, ..args.read.clone() };
+    let mut is_noted = args.read.quiet;
+    for_each_entry(&args.files, &read, &mut skipping, |entry, _| {
+        if !is_noted && let Some(note) = tag_note(&entry) {
+            say!("sentence {}: {note}", entries.len() + 1);
+            is_noted = true;
+        }
         entries.push(entry);
         Ok(())
     })?;
@@ -111,6 +121,19 @@ pub fn run(args: &DeriveArgs) -> Result<ExitCode> {
     output.finish()?;
     let code = skipping.report();
     Ok(if n_derived == 0 { ExitCode::FAILURE } else { code })
+}
+
+/// How a word with brackets of its own was read, in a constituent tree that also has words without.
+fn tag_note(entry: &Entry) -> Option<String> {
+    if !matches!(entry.tree, Some(Tree::Constituent(_))) {
+        return None;
+    }
+    let bare = entry.sentence.tokens.iter().find(|token| token.tag.is_empty())?;
+    let tagged = entry.sentence.tokens.iter().find(|token| !token.tag.is_empty())?;
+    Some(format!(
+        "{:?} has no tag, and {} in ({} {}) is read as a tag; if it is a constituent, use --bare-words",
+        bare.form, tagged.tag, tagged.tag, tagged.form
+    ))
 }
 
 /// Derives every tree, and reports those that cannot be derived.
