@@ -5,4 +5,5 @@ mod pipeline;
 mod rooms;
 mod scorers;
 mod training;
+mod trainings;
 mod tree_samples;
