@@ -52,6 +52,8 @@ named! {
         Usage = "TW009";
         /// A sentence or line larger than the limit for one.
         TooLarge = "TW010";
+        /// A file of another kind, such as PDF or HTML, where text was expected.
+        NotText = "TW011";
         /// A line with the wrong number of columns.
         ColumnCount = "TW101";
         /// A word, range or node number that is not what should follow.
@@ -128,8 +130,8 @@ pub struct Location {
     pub sentence: usize,
 }
 
-/// An error a person can act on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An error a person can act on. `{:?}` prints it as `{}` does, so that it reads well where `main` returns it.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Error {
     /// The stable code.
     pub code: Code,
@@ -176,7 +178,10 @@ impl fmt::Display for Error {
             write!(f, "{file}:")?;
         }
         if *line > 0 {
-            write!(f, "{line}:{column}:")?;
+            write!(f, "{line}:")?;
+        }
+        if *line > 0 && *column > 0 {
+            write!(f, "{column}:")?;
         }
         if !file.is_empty() || *line > 0 {
             write!(f, " ")?;
@@ -185,6 +190,12 @@ impl fmt::Display for Error {
             write!(f, "sentence {sentence}: ")?;
         }
         write!(f, "{} [{}]", self.message, self.code.as_str())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
     }
 }
 
@@ -203,5 +214,25 @@ impl From<&std::io::Error> for Error {
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         Error::from(&error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `main` prints errors with `{:?}`.
+    #[test]
+    fn errors_read_well_however_they_are_printed() {
+        let error = Error::at(Code::BadId, 13, 2, "the ID is \"x\"; expected word 3").in_file("a.conllu");
+        let text = "a.conllu:13:2: the ID is \"x\"; expected word 3 [TW102]";
+        assert_eq!((error.to_string(), format!("{error:?}")), (text.to_owned(), text.to_owned()));
+    }
+
+    #[test]
+    fn an_unknown_column_is_not_printed() {
+        let error = Error::at(Code::BadRules, 13, 0, "a rule without a label");
+        assert_eq!(error.to_string(), "13: a rule without a label [TW402]");
+        assert_eq!(error.in_file("rules").to_string(), "rules:13: a rule without a label [TW402]");
     }
 }

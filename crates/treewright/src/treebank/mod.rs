@@ -28,6 +28,7 @@ mod conllu;
 mod discbracket;
 mod encoding;
 mod export;
+mod foreign;
 mod format;
 mod gzip;
 mod json;
@@ -58,6 +59,7 @@ pub use write::{Writer, WriterState};
 use crate::error::{Code, Error, Result};
 use crate::sentence::Str;
 pub use crate::tree::Entry;
+use foreign::Kind;
 use sniff::{Sniffed, sniff};
 
 /// The sentences of a treebank, read one at a time. After an error it goes on with the next sentence; after an I/O
@@ -80,6 +82,8 @@ pub struct ReadOptions {
     pub many_roots: bool,
     /// `tokens`: is each token a `word/TAG`?
     pub tagged: bool,
+    /// CoNLL-U and CoNLL-X: are heads and relations left unread, so that no mistake in them matters?
+    pub words_only: bool,
     /// Brackets: is a tree without words, or a blank line, an entry without words and tree instead of an error?
     pub no_parse: bool,
     /// Brackets: is `(X word)` a constituent above a word without a tag, instead of a word with the tag X?
@@ -147,7 +151,8 @@ pub struct Recognised<'a> {
 /// Unzips `source` if it is gzip and finds out its format if the options do not tell.
 ///
 /// # Errors
-/// When the input is empty, its format unknown, or its first bytes cannot be read.
+/// When the input is empty, its format unknown or that of a file which is no text, such as PDF, or its first bytes cannot
+/// be read.
 pub fn recognise<'a>(source: impl Read + Send + 'a, options: &ReadOptions) -> Result<Recognised<'a>> {
     let in_file = |error: Error| error.in_file(&options.file);
     let (given, fallback) = match options.format {
@@ -159,9 +164,15 @@ pub fn recognise<'a>(source: impl Read + Send + 'a, options: &ReadOptions) -> Re
     let by_name =
         Format::from_path(&options.file).filter(|&format| !(prefers_text && format == Format::Text));
     let known = given.or(by_name);
-    let enough = |head: &[u8]| known.is_some() || prefers_text && sniff(head, false) != Sniffed::Unknown;
+    let is_known = |head: &[u8]| foreign::kind_of(head, false) != Kind::Unknown;
+    let enough = |head: &[u8]| {
+        known.is_some() || prefers_text && is_known(head) && sniff(head, false) != Sniffed::Unknown
+    };
     let plain = gzip::unzip(source, options.encoding, enough).map_err(in_file)?;
     let gzip = plain.gzip;
+    if let (None, Kind::Foreign(foreign)) = (known, foreign::kind_of(plain.peek(), true)) {
+        return Err(in_file(foreign.error()));
+    }
     let shown = || match sniff(plain.peek(), true) {
         Sniffed::Treebank(format) => Some(format),
         Sniffed::Prose | Sniffed::Unknown => None,

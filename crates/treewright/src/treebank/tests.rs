@@ -570,3 +570,25 @@ fn bytes_after_gzip_are_named() {
     assert!(error.message.contains("after the gzip data"), "{error}");
     assert_eq!(items.len(), 18);
 }
+
+/// Whatever the fallback, unless somebody says what it is.
+#[test]
+fn a_file_that_is_no_text_is_refused() {
+    let pdf = b"%PDF-1.7\n1 0 obj << >> endobj\n";
+    for format in [InputFormat::Recognised, InputFormat::RecognisedOr(Format::Text)] {
+        for file in ["", "letter.pdf", "letter.txt.gz"] {
+            let options = ReadOptions { file: file.to_owned(), format, ..ReadOptions::default() };
+            if format == InputFormat::Recognised && file.contains(".txt") {
+                continue;
+            }
+            let error = open(&pdf[..], &options).map(|_| ()).expect_err("no text");
+            assert_eq!(error.code, Code::NotText, "{file}");
+            assert!(
+                error.message.contains("a PDF document") && error.message.contains("pdftotext"),
+                "{error}"
+            );
+        }
+    }
+    let given = ReadOptions { format: InputFormat::Given(Format::Text), ..ReadOptions::default() };
+    assert!(open(&pdf[..], &given).is_ok());
+}
