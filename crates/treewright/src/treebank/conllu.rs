@@ -35,12 +35,13 @@ pub(super) struct ConlluReader<'a> {
 impl<'a> ConlluReader<'a> {
     pub(super) fn new(source: Source<'a>, format: Format, options: &ReadOptions) -> Self {
         let is_conllu = format == Format::Conllu;
+        let block = Block { words_only: options.words_only, ..Block::default() };
         ConlluReader {
             lines: Lines::new(source, options.limit),
             is_conllu,
             many_roots: options.many_roots || !is_conllu,
             n_sentences: 0,
-            block: Block::default(),
+            block,
             pending: None,
         }
     }
@@ -107,6 +108,8 @@ impl Iterator for ConlluReader<'_> {
 /// The sentence being read.
 #[derive(Debug, Default)]
 struct Block {
+    /// Are heads and relations left unread?
+    words_only: bool,
     sentence: Sentence,
     arcs: Vec<Arc>,
     /// Line and column of every word's HEAD, for errors that show only at the end.
@@ -190,7 +193,9 @@ impl Block {
             (number, column(line, offset))
         };
         let head_place = place(HEAD);
-        let head = if head == "_" {
+        let head = if self.words_only {
+            None
+        } else if head == "_" {
             if self.n_missing == 0 {
                 self.first_missing = index;
             }
@@ -293,6 +298,9 @@ impl Block {
             let (first, last) = (range.first.index() + 1, range.last.index() + 1);
             let message = format!("the range {first}-{last} ends after the last word, {n}");
             return Err(Error::at(Code::BadId, self.range_line, 1, message));
+        }
+        if self.words_only {
+            return Ok(Entry { sentence: std::mem::take(&mut self.sentence), tree: None });
         }
         let at = |word: usize, code: Code, message: String| {
             let (line, column) = self.head_places[word];

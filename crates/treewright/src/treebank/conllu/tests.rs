@@ -47,6 +47,24 @@ fn heads(heads: &[&str]) -> String {
     rows.collect::<String>() + "\n"
 }
 
+/// Whatever is wrong with heads and relations; other mistakes are errors still.
+#[test]
+fn where_only_words_are_wanted_no_mistake_in_a_tree_matters() {
+    let options = ReadOptions { words_only: true, ..ReadOptions::default() };
+    for bad in [&["2", "1"][..], &["0", "0"], &["1"], &["7"], &["x"], &["_", "1"], &["2", "3", "2"]] {
+        let text = heads(bad);
+        assert!(read(&text)[0].is_err(), "{bad:?}");
+        for format in [Format::Conllu, Format::Conllx] {
+            let entries: Result<Vec<Entry>> = testing::read(format, &text, &options).into_iter().collect();
+            let entries = entries.expect("words");
+            assert_eq!((entries.len(), entries[0].sentence.len()), (1, bad.len()), "{bad:?}");
+            assert_eq!(entries[0].tree, None);
+        }
+    }
+    let out_of_order = row("2", "0", "root") + "\n";
+    assert!(testing::read(Format::Conllu, &out_of_order, &options)[0].is_err());
+}
+
 /// The text gives these errors (the message up to the semicolon) and, after each, reading goes on.
 #[track_caller]
 fn check_error(text: &str, expected: &str) {
