@@ -9,7 +9,7 @@
 //! - A tree that is nothing but `(X word)` is a constituent X above a word without a tag.
 //! - With [`ReadOptions::literal_tags`] `--` is a tag.
 //! - With [`ReadOptions::bare_words`] `(X word)` is a constituent everywhere, and no word has a tag.
-//! - A tree without any word, such as `(())` or `(TOP)`, is an error, or with [`ReadOptions::no_parse`] an entry
+//! - `(())` is a sentence without words. Any other tree without a word, such as `(TOP)`, is an error, or with [`ReadOptions::no_parse`] an entry
 //!   without words and without a tree, as is a blank line then: what parsers write when they fail.
 //!
 //! The writer replaces `(` and `)` in words and labels by `-LRB-` and `-RRB-`; everything else is read back as it
@@ -59,7 +59,7 @@ impl Layout for Brackets {
         let wrong = |message: &str| Err(Error::new(Code::WrongTreeKind, message));
         match &entry.tree {
             Some(Tree::Constituent(tree)) => line.tree(entry, tree)?,
-            None if entry.sentence.is_empty() => line.out.extend_from_slice(b"(())"),
+            None if entry.sentence.is_empty() => line.out.extend_from_slice(NO_WORDS.as_bytes()),
             Some(Tree::Dependency(_)) => {
                 return wrong("brackets cannot hold a dependency tree; use conllu");
             }
@@ -173,6 +173,9 @@ impl Line<'_> {
         Ok(())
     }
 }
+
+/// How a sentence without words is written.
+pub(super) const NO_WORDS: &str = "(())";
 
 /// How a word without a tag is written.
 pub(super) const NO_TAG: &str = "--";

@@ -10,7 +10,7 @@ use std::io::Read;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::bracket::{IS_SPECIAL, NO_TAG};
+use super::bracket::{IS_SPECIAL, NO_TAG, NO_WORDS};
 use super::lines::{Limit, Lines, column, is_blank};
 use super::{Entry, ReadOptions};
 use crate::error::{Code, Error, Result};
@@ -344,6 +344,11 @@ impl<R: Read, S: LeafStyle> BracketReader<R, S> {
         if self.tree.words.is_empty() {
             if self.no_parse {
                 return Ok(Entry::default());
+            }
+            // As a sentence without words is written.
+            if self.text.get(start..self.at) == Some(NO_WORDS) {
+                let comments = std::mem::take(&mut self.comments);
+                return Ok(Entry { sentence: Sentence { comments, ..Sentence::default() }, tree: None });
             }
             return Err(self.error(
                 Code::EmptyConstituent,

@@ -163,7 +163,7 @@ fn text_outside_of_trees() {
 #[test]
 fn empty_trees_are_errors_or_no_parses() {
     let whole = "a tree without words; expected at least one [TW207]";
-    for tree in ["()", "(())", "(TOP)", "(TOP ())", "( )", "(S (NP) (VP ()))"] {
+    for tree in ["()", "(TOP)", "(TOP ())", "( )", "(S (NP) (VP ()))"] {
         let text = format!("(S (A a))\n{tree}\n(S (B b))\n");
         check(&text, &["S[0:a/A]", &format!("2:1: sentence 2: {whole}"), "S[0:b/B]"]);
         let options = ReadOptions { no_parse: true, ..ReadOptions::default() };
@@ -175,6 +175,17 @@ fn empty_trees_are_errors_or_no_parses() {
     check("(S (A a) (NP) (VP ()))(S (B b))", &[inner, "S[0:b/B]"]);
     // A blank line between trees is nothing by default.
     check("\n(S (A a))\n\n\n(S (B b))\n", &["S[0:a/A]", "S[0:b/B]"]);
+}
+
+#[test]
+fn a_sentence_without_words_is_read_as_it_is_written() {
+    let empty = Entry::default();
+    for with_index in [false, true] {
+        let text = write(&[empty.clone(), empty.clone()], with_index).expect("brackets");
+        assert_eq!(text, "(())\n(())\n");
+        assert_eq!(entries(&text, with_index, &ReadOptions::default()), [empty.clone(), empty.clone()]);
+    }
+    check("(S (A a)) (()) (S (B b))", &["S[0:a/A]", "None", "S[0:b/B]"]);
 }
 
 #[test]
