@@ -39,11 +39,15 @@ pub struct ConvertArgs {
     /// The output (`-` for stdout)
     #[arg(
         value_name = "OUT",
-        required_unless_present = "list_transforms",
+        required_unless_present_any = ["list_transforms", "o"],
         default_value = "-",
         hide_default_value = true
     )]
     output: PathBuf,
+
+    /// Write here; the same as OUT
+    #[arg(long = "output", short, value_name = "FILE", conflicts_with = "output")]
+    o: Option<PathBuf>,
 
     /// Format of the output [default: by the output's extension, else the input's format]
     #[arg(long, value_name = "FORMAT", value_parser = values::format())]
@@ -75,7 +79,8 @@ pub fn run(args: &ConvertArgs) -> Result<ExitCode> {
         out.finish()?;
         return Ok(ExitCode::SUCCESS);
     }
-    Inputs::default().with("the input", [&args.input]).refuse_as_output(Some(&args.output))?;
+    let output_path = args.o.as_ref().unwrap_or(&args.output);
+    Inputs::default().with("the input", [&args.input]).refuse_as_output(Some(output_path))?;
     let mut load = |path: &str| {
         read_text(Path::new(path)).map_err(|error| match error.io_kind {
             Some(ErrorKind::NotFound) => {
@@ -92,18 +97,18 @@ pub fn run(args: &ConvertArgs) -> Result<ExitCode> {
         None => Vec::new(),
     };
     let mut skipping = Skipping::new(args.read.on_error);
-    let progress = match is_shown(Some(&args.output)) {
+    let progress = match is_shown(Some(output_path)) {
         true => Progress::hidden(),
         false => args.read.progress(std::slice::from_ref(&args.input)),
     };
     let opened = args.read.open(&args.input, &progress)?;
     let format =
-        args.to.or_else(|| Format::from_path(&args.output.to_string_lossy())).unwrap_or(opened.format);
-    let promise = if args.to.is_none() { Promise::of(&args.output) } else { None };
-    if let Some(message) = promise.and_then(|promise| promise.refuses(format, &args.output)) {
+        args.to.or_else(|| Format::from_path(&output_path.to_string_lossy())).unwrap_or(opened.format);
+    let promise = if args.to.is_none() { Promise::of(output_path) } else { None };
+    if let Some(message) = promise.and_then(|promise| promise.refuses(format, output_path)) {
         return Err(usage(message));
     }
-    let mut output = Output::create(Some(&args.output))?;
+    let mut output = Output::create(Some(output_path))?;
     let options = WriteOptions {
         tagged: args.read.tagged,
         root_label: args.root_label.as_deref().map(Into::into),

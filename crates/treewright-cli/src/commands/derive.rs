@@ -35,7 +35,7 @@ non-projective tree with arc-hybrid, a discontinuous one with in-order). Such se
 their number and counted; the exit code is 1 only if no tree at all can be derived.")]
 pub struct DeriveArgs {
     /// The treebank (`-` for stdin)
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(value_name = "FILE", default_value = "-")]
     files: Vec<PathBuf>,
 
     /// The transition system; with --stats, several separated by commas

@@ -25,6 +25,9 @@ pub struct JoinArgs {
     models: Vec<PathBuf>,
 
     /// Write the joined model to this file
+    ///
+    /// It is written beside its place and renamed, so that programs which have an old model of this name open go on with that one.
+    /// Replace models by `mv` yourself, too: `cp` over a model in use ends the programs that use it.
     #[arg(long, short)]
     output: PathBuf,
 

@@ -21,6 +21,9 @@ pub struct QuantizeArgs {
     model: PathBuf,
 
     /// Write the smaller model to this file
+    ///
+    /// It is written beside its place and renamed, so that programs which have an old model of this name open go on with that one.
+    /// Replace models by `mv` yourself, too: `cp` over a model in use ends the programs that use it.
     #[arg(long, short)]
     output: PathBuf,
 
