@@ -1,5 +1,6 @@
 //! What all commands share: opening inputs, choosing formats, outputs, progress, and what to do about bad sentences.
 
+mod advice;
 pub mod endings;
 mod interrupts;
 mod output;
@@ -21,9 +22,10 @@ use treewright::{Code, Error, Result};
 
 use crate::values::{self, FileFormat};
 
+pub use advice::advised;
 pub use interrupts::{fail_instead_of_dying_on_large_files, say_when_interrupted};
 pub use output::Output;
-pub use overwrite::{Inputs, refuse_model, refuse_same_outputs, refuse_unless_model};
+pub use overwrite::{Inputs, refuse_model, refuse_same_outputs, refuse_several, refuse_unless_model};
 use visible::Visible;
 pub use visible::visible;
 
@@ -109,7 +111,12 @@ impl ReadArgs {
     /// Opens a file, or stdin for `-`.
     pub fn open(&self, path: impl AsRef<Path>, progress: &Progress) -> Result<Opened<'static>> {
         let path = path.as_ref();
-        treebank::open(progress.watch(open_raw(path)?), &self.options(path))
+        let options = self.options(path);
+        let source = progress.watch(open_raw(path)?);
+        let Opened { format, gzip, reader } =
+            treebank::open(source, &options).map_err(|error| advised(error, &options))?;
+        let reader = reader.map(move |item| item.map_err(|error| advised(error, &options)));
+        Ok(Opened { format, gzip, reader: Box::new(reader) })
     }
 
     /// A progress bar over all of `paths`, drawn on a terminal only, and not with `--quiet`.

@@ -9,9 +9,10 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use treewright::draw::{self, Direction, Layout, Options, Orientation, TerminalOptions};
 use treewright::error::Location;
+use treewright::treebank::Format;
 use treewright::{Code, Error, Result};
 
-use crate::io::{Inputs, Output, ReadArgs, Skipping, is_dash, shown_name, usage};
+use crate::io::{Inputs, Output, ReadArgs, Skipping, is_dash, say, shown_name, usage};
 use crate::pictures::Picture;
 use crate::values;
 
@@ -177,7 +178,14 @@ pub fn run(args: &DrawArgs) -> Result<ExitCode> {
     let last = args.sentence.iter().map(|numbers| numbers.last).max().unwrap_or(usize::MAX);
     let mut number = 0;
     'files: for file in &args.files {
-        for (index, item) in args.read.open(file, &progress)?.reader.enumerate() {
+        let opened = args.read.open(file, &progress)?;
+        if matches!(opened.format, Format::Text | Format::Tokens) && !args.read.quiet {
+            let name = shown_name(file);
+            say!(
+                "note: {name} is text without trees; `treewright parse {name}` draws the parser's trees on a terminal"
+            );
+        }
+        for (index, item) in opened.reader.enumerate() {
             number += 1;
             let is_wanted = args.sentence.is_empty()
                 || args.sentence.iter().any(|numbers| (numbers.first..=numbers.last).contains(&number));

@@ -45,7 +45,8 @@ use super::exact::ExactArgs;
 use crate::io::endings::ending;
 use crate::io::partial::{Partial, Start};
 use crate::io::{
-    Inputs, Progress, ReadArgs, conclude, is_dash, is_shown, refuse_model, refuse_same_outputs, say, usage,
+    Inputs, Progress, ReadArgs, conclude, is_dash, is_shown, refuse_model, refuse_same_outputs,
+    refuse_several, say, usage,
 };
 use crate::jobs::{self, Jobs};
 use crate::values::FileFormat;
@@ -227,6 +228,7 @@ const MAX_BEAM: i64 = 4096;
 
 pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     let started = Instant::now();
+    refuse_several(args.output.as_deref())?;
     args.refuse_to_overwrite()?;
     let pipeline = models::open(args.model.first().map(PathBuf::as_path))?;
     let analyser = with_voters(pipeline.analyser(args.kind)?, args)?;
@@ -335,15 +337,27 @@ impl Run<'_> {
         }
         if !args.read.quiet {
             notices.tell(totals.sentences);
+            if args.may_replace_tags(analyser) {
+                notices.tell_kept_tags();
+            }
         }
         let seconds = Seconds { loading, wall: parsing.elapsed().as_secs_f64() };
         totals.report(args, jobs, seconds, search.is_some_and(search::can_prove))?;
         let what = if is_of_documents { "row" } else { "sentence" };
-        Ok(skipping.report_of(what, totals.sentences > 0))
+        match skipping.report_of(what, totals.sentences > 0) {
+            // Documents and tables have rows even if there is no text in them.
+            ExitCode::SUCCESS if totals.sentences == 0 && !is_of_documents => Ok(ExitCode::FAILURE),
+            code => Ok(code),
+        }
     }
 }
 
 impl ParseArgs {
+    /// Could tags in the input be replaced, and did nobody say whether they should be?
+    fn may_replace_tags(&self, analyser: &Analyser) -> bool {
+        !self.retag && !self.keep_tags && !self.read.tagged && analyser.can_tag()
+    }
+
     /// Refuses to write where something is read.
     fn refuse_to_overwrite(&self) -> Result<()> {
         let models = self.model.iter().map(|model| models::find(model)).collect::<Result<Vec<_>>>()?;

@@ -61,6 +61,27 @@ pub fn refuse_same_outputs(first: &'static str, path: Option<&Path>, other: Opti
     Ok(())
 }
 
+/// Refuses an output that is a folder, or a name for several files, where everything goes into one file.
+///
+/// # Errors
+/// A usage error that says how to get a file for each input.
+pub fn refuse_several(output: Option<&Path>) -> Result<()> {
+    let Some(path) = output.filter(|path| !is_dash(path)) else { return Ok(()) };
+    let name = path.to_string_lossy();
+    let folder = if path.is_dir() || name.ends_with(std::path::is_separator) {
+        name.trim_end_matches(std::path::is_separator)
+    } else if name.contains("{}") {
+        "trees"
+    } else {
+        return Ok(());
+    };
+    Err(usage(format!(
+        "-o {name}: the trees of all input go into one file, which -o names; for a file of its own for each input, \
+         run the command once for each, such as\n  for f in *.txt; do treewright parse \"$f\" -o \
+         \"{folder}/${{f%.txt}}.conllu\"; done"
+    )))
+}
+
 /// Devices and pipes lose nothing by being written to; `-` is stdout.
 fn is_plain_file(path: &Path) -> bool {
     !is_dash(path) && path.metadata().is_ok_and(|metadata| metadata.is_file())

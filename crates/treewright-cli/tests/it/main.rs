@@ -6,6 +6,7 @@ mod exact;
 #[cfg(unix)]
 mod examples;
 mod files;
+mod foreign;
 mod input;
 mod lemmas;
 mod models;

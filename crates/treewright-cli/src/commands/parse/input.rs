@@ -18,7 +18,7 @@ use super::resume::{Done, Skimmer};
 use super::source::{Interrupt, Live, is_regular_file};
 use super::text_lines::{GoodLines, LimitedLines};
 use super::{LinesArg, ParseArgs};
-use crate::io::{OnError, Progress, endings, is_dash, open_raw, say, usage};
+use crate::io::{OnError, Progress, advised, endings, is_dash, open_raw, say, usage};
 
 /// Sentences that go to a thread together: enough to make the hand-over cheap, few enough to bound memory.
 const BATCH: usize = 64;
@@ -92,7 +92,7 @@ impl FileInfo {
         if self.by_content && error.code != Code::Io {
             error.message.push_str("; if this is raw text, say --from text");
         }
-        error
+        advised(error, &self.options)
     }
 }
 
@@ -270,7 +270,8 @@ impl Input<'_> {
 
     fn read_file(&mut self, path: &Path, pending: &SharedPending<'_>) -> Result<()> {
         let args = self.args;
-        let mut options = args.read.options(path);
+        // Trees in the input are ignored, and mistakes in them.
+        let mut options = ReadOptions { words_only: true, ..args.read.options(path) };
         if self.layout.is_some() {
             options.format = InputFormat::Given(Format::Text);
         } else if options.format == InputFormat::Recognised {
@@ -285,7 +286,8 @@ impl Input<'_> {
         } else {
             bytes
         };
-        let Recognised { format, source, by_content, .. } = treebank::recognise(source, &options)?;
+        let Recognised { format, source, by_content, .. } =
+            treebank::recognise(source, &options).map_err(|error| advised(error, &options))?;
         if options.tagged && format != Format::Tokens {
             let message = format!(
                 "--tagged is for tokens written as word/TAG, and {} is {format}: add --from tokens, or leave --tagged out",
@@ -308,7 +310,12 @@ impl Input<'_> {
             return send_portions(source, format, file, (is_live, size), pending);
         }
         if format == Format::Text {
-            return self.read_text(source, path, is_live, &file.options, pending);
+            let n_before = self.n_sentences;
+            self.read_text(source, path, is_live, &file.options, pending)?;
+            if self.n_sentences == n_before && self.layout.is_none() && !args.read.quiet {
+                say!("note: there is no text in {}", file.options.file);
+            }
+            return Ok(());
         }
         for item in treebank::reader(format, source, &file.options) {
             match item.map_err(|error| file.explained(error)) {

@@ -10,6 +10,8 @@ use crate::io::say;
 pub(super) struct Notices {
     known_words: KnownWords,
     unknown_tags: Option<UnknownTags>,
+    /// Sentences that came with tags.
+    n_tagged: usize,
 }
 
 impl Notices {
@@ -30,6 +32,22 @@ impl Notices {
     /// What there is, for a run that goes on later.
     pub(super) fn parts(&self) -> (&KnownWords, Option<&UnknownTags>) {
         (&self.known_words, self.unknown_tags.as_ref())
+    }
+
+    /// Adds sentences that came with tags.
+    pub(super) fn add_tagged(&mut self, n_sentences: usize) {
+        self.n_tagged += n_sentences;
+    }
+
+    /// Says that tags of the input were kept, if they were: with gold tags a parser looks better than it is on text.
+    pub(super) fn tell_kept_tags(&self) {
+        let n_replaced = match &self.unknown_tags {
+            Some(unknown) if unknown.is_retagged => unknown.n_sentences,
+            _ => 0,
+        };
+        if self.n_tagged > n_replaced {
+            say!("note: the tags of the input were kept (--retag replaces them with the model's own)");
+        }
     }
 
     /// Says it, after this many sentences.

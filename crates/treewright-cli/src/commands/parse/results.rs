@@ -74,6 +74,7 @@ impl<'a> Results<'a> {
         totals.add(&parsed);
         notices.add_known_words(parsed.known_words);
         notices.add_unknown_tags(parsed.unknown_tags);
+        notices.add_tagged(parsed.n_tagged);
         let mut problems = std::mem::take(&mut parsed.problems);
         let written = self.sink.write(parsed.trees, self.args.read.on_error, &mut problems);
         for problem in problems {

@@ -84,6 +84,8 @@ pub(super) struct Parsed {
     pub known_words: KnownWords,
     /// Those of the first sentence that has any.
     pub unknown_tags: Option<UnknownTags>,
+    /// Sentences that came with tags.
+    pub n_tagged: usize,
     /// What a thread read itself.
     pub read: Option<PortionRead>,
 }
@@ -108,6 +110,7 @@ impl Thread<'_> {
         let is_header = |item: &&Item| matches!(item.document, Document::Header(..));
         let n_documents = documents.len() - documents.iter().filter(is_header).count();
         let known_words = self.known_words(&entries);
+        let n_tagged = entries.iter().filter(|entry| entry.sentence.has_tags()).count();
         let started = Instant::now();
         let n_items_before = self.worker.n_items();
         let (mut n_exact, mut n_not_exact) = (0, 0);
@@ -140,6 +143,7 @@ impl Thread<'_> {
             n_items: self.worker.n_items() - n_items_before,
             known_words,
             unknown_tags: self.worker.take_unknown_tags(),
+            n_tagged,
             read,
         })
     }
