@@ -380,12 +380,14 @@ impl CompareArgs {
     /// One line to quote.
     fn verdict(&self, outcome: &Outcome, names: &[String; 2], n_sentences: usize) -> String {
         let [a, b] = outcome.sums.map(outcome.figure);
+        let sentences =
+            if n_sentences == 1 { "1 sentence".to_owned() } else { format!("{n_sentences} sentences") };
         let (Some(a_value), Some(b_value)) = (a, b) else {
-            return format!("{} has no value on these {n_sentences} sentences.", outcome.name);
+            return format!("{} has no value on {sentences}.", outcome.name);
         };
         let p = outcome.randomisation.f1;
         let chance = format!(
-            "stratified randomisation over {n_sentences} sentences, {} shuffles, p = {}",
+            "stratified randomisation over {sentences}, {} shuffles, p = {}",
             self.shuffles,
             p_text(p)
         );

@@ -21,7 +21,7 @@ pub use messages::{
     mismatch, tags_note, text_of,
 };
 
-use crate::io::{Inputs, OnError, open_raw, shown_name, usage};
+use crate::io::{Inputs, OnError, is_dash, open_raw, shown_name, usage};
 use crate::values;
 
 const FUNCTIONS: &[(&str, Functions)] = &[("strip", Functions::Strip), ("keep", Functions::Keep)];
@@ -117,6 +117,9 @@ impl ScoringArgs {
 
     /// Reads gold and predictions.
     pub fn read(&self, gold: &Path, predicted: &[PathBuf]) -> Result<(Treebank, Vec<Treebank>)> {
+        if predicted.iter().map(PathBuf::as_path).chain([gold]).filter(|path| is_dash(path)).count() > 1 {
+            return Err(usage("only one of the files can be stdin"));
+        }
         let gold = self.read_one(gold, None)?;
         let Some(kind) = gold.kind() else {
             let message =

@@ -396,3 +396,25 @@ fn parses_of_raw_text_can_be_explained() {
     assert_eq!(of_words, sum("gold"));
     assert!(sentences.iter().any(|unit| unit["gold_sentences"] != unit["predicted_sentences"]));
 }
+
+#[test]
+fn only_one_file_can_be_stdin() {
+    for arguments in [&["eval", "-", "-"][..], &["compare", "a.mrg", "-", "-"]] {
+        let message = crate::common::refusal(2, arguments, "(S (N a))");
+        assert!(message.contains("only one of the files can be stdin"), "{message}");
+    }
+}
+
+#[test]
+fn one_side_may_be_compressed_or_stdin() {
+    use std::io::Write;
+    let path = scratch("one-side.mrg.gz");
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(b"(S (NP (N a)) (VP (V b)))\n").expect("memory");
+    std::fs::write(&path, gzip.finish().expect("memory")).expect("written");
+    let path = path.to_str().expect("a plain path");
+    for arguments in [["eval", path, "-"], ["eval", "-", path]] {
+        let text = crate::common::stdout(&arguments, "(S (NP (N a)) (VP (V b)))\n");
+        assert!(text.contains("F1                     100.00"), "{text}");
+    }
+}

@@ -250,7 +250,8 @@ fn row<S: Into<String>>(cells: impl IntoIterator<Item = S>) -> Vec<String> {
 
 /// The figures of constituents as a table.
 pub fn constituents_text(scorer: &ConstituentScorer, cutoff: usize) -> String {
-    totals_text([scorer.all(), scorer.up_to_cutoff()], cutoff)
+    let is_disco = scorer.all().style == Style::Disco;
+    totals_text([scorer.all(), scorer.up_to_cutoff()], cutoff, is_disco)
 }
 
 /// The figures of constituents aligned by characters as tables.
@@ -261,10 +262,12 @@ pub fn aligned_constituents_text(scorer: &CharacterScorer, cutoff: usize) -> Str
         let figures = [counts.recall(), counts.precision(), counts.f1_or_zero()].map(figure_text);
         rows.push(row([name.to_owned()].into_iter().chain(numbers).chain(figures)));
     }
-    format!("{}\n{}", totals_text([scorer.all(), scorer.up_to_cutoff()], cutoff), table(&rows))
+    let disc = scorer.all().discontinuous.brackets;
+    let totals = totals_text([scorer.all(), scorer.up_to_cutoff()], cutoff, disc.gold + disc.predicted > 0);
+    format!("{totals}\n{}", table(&rows))
 }
 
-fn totals_text(columns: [&Totals; 2], cutoff: usize) -> String {
+fn totals_text(columns: [&Totals; 2], cutoff: usize, with_discontinuous: bool) -> String {
     let all = columns[0];
     let mut rows = vec![row(["".to_owned(), "all".to_owned(), format!("up to {cutoff} words")])];
     let mut add = |name: &str, value: &dyn Fn(&Totals) -> String| {
@@ -283,7 +286,7 @@ fn totals_text(columns: [&Totals; 2], cutoff: usize) -> String {
     for (_, name, figure) in FIGURES.iter().filter(|(key, ..)| !(is_disco && key.contains("crossing"))) {
         add(name, &|t| figure_text(figure(t)));
     }
-    if is_disco {
+    if with_discontinuous {
         add("discontinuous in gold", &|t| t.discontinuous.brackets.gold.to_string());
         add("  predicted", &|t| t.discontinuous.brackets.predicted.to_string());
         for (_, name, figure) in &DISC_FIGURES {
