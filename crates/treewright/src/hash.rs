@@ -71,7 +71,8 @@ mod tests {
     /// Texts that are cut elsewhere have other keys, also where they hold what lengths are written with.
     #[test]
     fn joined_keys_differ_wherever_texts_do() {
-        let joints = ["", "\n", "\t", "\0", "\u{1}", "\u{2}", "A", "\u{1}a", &"b".repeat(63), &"c".repeat(5000)];
+        let joints =
+            ["", "\n", "\t", "\0", "\u{1}", "\u{2}", "A", "\u{1}a", &"b".repeat(63), &"c".repeat(5000)];
         let mut keys = Vec::new();
         for joint in joints {
             let text = format!("a{joint}b");

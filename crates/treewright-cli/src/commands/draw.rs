@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use treewright::draw::{self, Direction, Layout, Options, Orientation, TerminalOptions};
+use treewright::draw::{self, Direction, Layout, Options, Orientation, TerminalOptions, Theme};
 use treewright::error::Location;
 use treewright::treebank::Format;
 use treewright::{Code, Error, Result};
@@ -66,6 +66,10 @@ pub struct DrawArgs {
     #[arg(long, value_parser = values::choice(LAYOUTS), default_value = "auto")]
     layout: Orientation,
 
+    /// Colours of SVG, PNG, PDF and HTML: light, dark, or those of the reader's screen (auto; PNG and PDF are then light)
+    #[arg(long, value_parser = values::choice(THEMES), default_value = "auto")]
+    theme: Theme,
+
     /// Leave out the part-of-speech tags
     #[arg(long)]
     no_tags: bool,
@@ -110,6 +114,8 @@ const DIRECTIONS: &[(&str, Direction)] =
     &[("auto", Direction::Auto), ("ltr", Direction::LeftToRight), ("rtl", Direction::RightToLeft)];
 const LAYOUTS: &[(&str, Orientation)] =
     &[("auto", Orientation::Auto), ("across", Orientation::Across), ("down", Orientation::Down)];
+
+const THEMES: &[(&str, Theme)] = &[("light", Theme::Light), ("dark", Theme::Dark), ("auto", Theme::Auto)];
 
 /// Are there colours? By the terminal if it is not said.
 type Color = Option<bool>;
@@ -256,7 +262,12 @@ impl<'a> Drawer<'a> {
         let title = args.files.iter().map(name).collect::<Vec<_>>().join(", ");
         let mut drawer = Drawer {
             kind,
-            options: Options { tags: !args.no_tags, direction: args.direction, orientation: args.layout },
+            options: Options {
+                tags: !args.no_tags,
+                direction: args.direction,
+                orientation: args.layout,
+                theme: args.theme,
+            },
             terminal: TerminalOptions {
                 width: args.width.or_else(terminal_width).unwrap_or(100),
                 color,
@@ -335,7 +346,7 @@ impl<'a> Drawer<'a> {
     fn frame(&self) -> [String; 2] {
         match self.kind {
             Kind::Terminal | Kind::Svg | Kind::Png | Kind::Pdf => Default::default(),
-            Kind::Html => [draw::html_head(&self.title), draw::html_tail()],
+            Kind::Html => [draw::html_head(&self.title, self.options.theme), draw::html_tail()],
             Kind::Tex => [draw::tex_head(), draw::tex_tail()].map(str::to_owned),
         }
     }

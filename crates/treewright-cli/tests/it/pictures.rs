@@ -53,6 +53,26 @@ fn n_inked(pixmap: &Pixmap, x: f32, y: f32) -> usize {
 }
 
 #[test]
+fn a_theme_is_that_of_the_picture_whatever_the_screen() {
+    let svg = |theme: &str| stdout(&["draw", "-", "--from", "ptb", "--to", "svg", "--theme", theme], DOG);
+    assert!(!svg("light").contains("prefers-color-scheme") && svg("auto").contains("prefers-color-scheme"));
+    for (theme, paper) in [("auto", 255), ("light", 255), ("dark", 0x16)] {
+        let arguments = ["draw", "-", "--from", "ptb", "--theme", theme, "-o"];
+        let Some(png) = picture(&format!("{theme}.png"), &arguments, DOG) else { return };
+        let corner = Pixmap::decode_png(&png).expect("a PNG").pixel(0, 0).expect("a pixel");
+        assert_eq!(corner.red(), paper, "{theme}");
+    }
+}
+
+#[test]
+fn drawings_of_several_parses_have_their_rank_and_probability() {
+    let parses = "# parse = 1\n# score = 7\n# probability = 0.75\n(S (N a))\n# parse = 2\n# score = 5\n# probability = 0.25\n(X (N a))\n";
+    let text = stdout(&["draw", "-", "--from", "ptb"], parses);
+    assert!(text.starts_with("# 1 · parse 1, probability 0.750\n"), "{text}");
+    assert!(text.contains("\n# 2 · parse 2, probability 0.250\n"), "{text}");
+}
+
+#[test]
 fn a_png_shows_every_word_where_the_svg_has_it() {
     let svg = stdout(&["draw", "-", "--from", "ptb", "--to", "svg"], DOG);
     let Some(png) = picture("tree.png", &["draw", "-", "--from", "ptb", "-o"], DOG) else { return };

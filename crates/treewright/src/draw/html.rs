@@ -3,13 +3,25 @@
 //! A page is written piece by piece, so that a large treebank never stands in memory: [`html_head`], one
 //! [`html_section`] per sentence, [`html_tail`].
 
+use crate::draw::Theme;
 use crate::draw::layout::Layout;
-use crate::draw::svg::{Escaped, STYLE, picture};
+use crate::draw::svg::{Escaped, picture, style};
 use crate::error::Result;
 
+/// The colours of the page around the drawings.
+fn page_colours(theme: Theme) -> String {
+    let light = "--page:#fff;--text:#1b1f24;--rule:#dde2e8;--quiet:#66707c";
+    let dark = "--page:#16191d;--text:#e8eaed;--rule:#30363d;--quiet:#9aa4b0";
+    match theme {
+        Theme::Auto => format!(
+            ":root{{color-scheme:light dark;{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}"
+        ),
+        Theme::Light => format!(":root{{color-scheme:light;{light}}}"),
+        Theme::Dark => format!(":root{{color-scheme:dark;{dark}}}"),
+    }
+}
+
 const PAGE_STYLE: &str = "\
-:root{color-scheme:light dark;--page:#fff;--text:#1b1f24;--rule:#dde2e8;--quiet:#66707c}\
-@media (prefers-color-scheme:dark){:root{--page:#16191d;--text:#e8eaed;--rule:#30363d;--quiet:#9aa4b0}}\
 body{margin:0 auto;padding:0 1.2rem 3rem;background:var(--page);color:var(--text);\
 font:16px/1.5 system-ui,-apple-system,'Segoe UI','Noto Sans',Arial,sans-serif}\
 header{position:sticky;top:0;background:var(--page);padding:.8rem 0;border-bottom:1px solid var(--rule);z-index:1;\
@@ -28,12 +40,12 @@ out.textContent=q?n+' of '+all.length+' sentences':all.length+(all.length==1?' s
 box.addEventListener('input',find);find();";
 
 /// The beginning of a page.
-pub fn html_head(title: &str) -> String {
-    let title = Escaped(title);
+pub fn html_head(title: &str, theme: Theme) -> String {
+    let (title, colours, style) = (Escaped(title), page_colours(theme), style(theme));
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>{title}</title>\n\
-         <style>{PAGE_STYLE}</style>\n<style>{STYLE}</style>\n</head>\n<body>\n<header><h1>{title}</h1>\
+         <style>{colours}{PAGE_STYLE}</style>\n<style>{style}</style>\n</head>\n<body>\n<header><h1>{title}</h1>\
          <input type=\"search\" placeholder=\"Find words, tags, labels\" aria-label=\"Find sentences\">\
          <output></output></header>\n<main>\n"
     )

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::draw::{Direction, MAX_PARTS, Options, Orientation, is_rtl, too_large, visible};
+use crate::draw::{Direction, MAX_PARTS, Options, Orientation, Theme, is_rtl, too_large, visible};
 use crate::error::{Code, Error, Result};
 use crate::ids::TokenIdx;
 use crate::sentence::Sentence;
@@ -25,6 +25,7 @@ pub struct Layout {
     pub(super) has_tags: bool,
     pub(super) rtl: bool,
     pub(super) orientation: Orientation,
+    pub(super) theme: Theme,
     pub(super) structure: Structure,
     /// Lines below the drawing: what a tree cannot show.
     pub(super) notes: Vec<String>,
@@ -140,11 +141,13 @@ impl Layout {
             }
         };
         let has_tags = words.iter().any(|word| word.tag.is_some());
-        let title = if sentence.id.is_empty() { String::new() } else { visible(&sentence.id) };
-        Ok(Layout { title, words, has_tags, rtl, orientation: options.orientation, structure, notes })
+        let (orientation, theme) = (options.orientation, options.theme);
+        let title = title(sentence);
+        Ok(Layout { title, words, has_tags, rtl, orientation, theme, structure, notes })
     }
 
-    /// The same drawing under another title; [`Layout::of`] takes the sentence's name.
+    /// The same drawing under another title; [`Layout::of`] takes the sentence's name and, of one of several parses, its
+    /// rank and probability.
     pub fn with_title(mut self, title: impl Into<String>) -> Self {
         let title = title.into();
         // An empty one is none; `visible` would show that something is empty.
@@ -166,6 +169,30 @@ impl Layout {
     pub fn is_right_to_left(&self) -> bool {
         self.rtl
     }
+}
+
+/// The sentence's name, and what a parser says about this parse if it is one of several: `s1 · parse 2, probability 0.244`.
+fn title(sentence: &Sentence) -> String {
+    let value = |name: &str| {
+        sentence.comments.iter().rev().find_map(|comment| {
+            comment.strip_prefix("# ")?.strip_prefix(name)?.strip_prefix(" = ").map(str::to_owned)
+        })
+    };
+    let mut parts = Vec::new();
+    if !sentence.id.is_empty() {
+        parts.push(visible(&sentence.id));
+    }
+    if let Some(rank) = value("parse") {
+        let mut about = format!("parse {}", visible(&rank));
+        // The share among the parses that search has kept is no probability.
+        for (comment, name) in [("probability", "probability"), ("share_of_kept", "share of kept parses")] {
+            if let Some(share) = value(comment).and_then(|value| value.parse::<f64>().ok()) {
+                about.push_str(&format!(", {name} {share:.3}"));
+            }
+        }
+        parts.push(about);
+    }
+    parts.join(" · ")
 }
 
 fn check_length(n_words: usize, n_leaves: usize) -> Result<()> {

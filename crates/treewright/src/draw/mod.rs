@@ -53,6 +53,18 @@ pub enum Orientation {
     Down,
 }
 
+/// The colours of SVG and HTML.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// Light or dark, as the reader's screen is.
+    #[default]
+    Auto,
+    /// Dark on white, also on a dark screen.
+    Light,
+    /// Light on black, also on a light screen.
+    Dark,
+}
+
 /// What to draw, whatever the back end.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -62,11 +74,13 @@ pub struct Options {
     pub direction: Direction,
     /// Which way the words run.
     pub orientation: Orientation,
+    /// The colours of an SVG file.
+    pub theme: Theme,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { tags: true, direction: Direction::Auto, orientation: Orientation::Auto }
+        Options { tags: true, direction: Direction::Auto, orientation: Orientation::Auto, theme: Theme::Auto }
     }
 }
 

@@ -1,12 +1,12 @@
-//! Drawings as SVG: one self-contained file, text as text, light or dark as the reader's screen is.
+//! Drawings as SVG: one self-contained file, text as text, light or dark as the reader's screen is, unless one is chosen.
 
 use std::fmt::Write;
 
 use unicode_width::UnicodeWidthChar;
 
-use crate::draw::is_rtl;
 use crate::draw::layout::Layout;
 use crate::draw::scene::{Align, Line, Metrics, Role, Scene, Text};
+use crate::draw::{Theme, is_rtl};
 use crate::error::Result;
 
 /// Wider than this, words are set below one another.
@@ -36,8 +36,8 @@ pub(super) const PIXELS: Metrics = Metrics {
     edge_marks: ("", ""),
 };
 
-/// The style sheet, for a file of its own or once for a page. No variables: several viewers do not know them.
-pub(super) const STYLE: &str = "\
+/// The style sheet on paper. No variables: several viewers do not know them.
+const LIGHT: &str = "\
 .tw{font-family:system-ui,-apple-system,'Segoe UI','Noto Sans','Noto Sans Arabic','Noto Sans Hebrew',\
 'Noto Sans CJK SC','Helvetica Neue',Arial,sans-serif}\
 .tw path{fill:none;stroke-linecap:round;stroke-linejoin:round}.tw .line{stroke-width:1.5}\
@@ -48,12 +48,23 @@ pub(super) const STYLE: &str = "\
 .tw .paper{fill:#fff}.tw .halo{stroke:#fff}.tw .line{stroke:#8a94a0}\
 .tw .tip{fill:#8a94a0}.tw .line.mark{stroke:#b4560a}.tw .tip.mark{fill:#b4560a}\
 .tw text{fill:#1b1f24;stroke:#fff}.tw .tag{fill:#2e7d4f}.tw .label,.tw .rel{fill:#1f5fa8}\
-.tw .gap{fill:#b4560a}.tw .edge,.tw .num,.tw .note{fill:#66707c}\
-@media (prefers-color-scheme:dark){\
+.tw .gap{fill:#b4560a}.tw .edge,.tw .num,.tw .note{fill:#66707c}";
+
+/// What is other in the dark.
+const DARK: &str = "\
 .tw .paper{fill:#16191d}.tw .halo{stroke:#16191d}.tw .line{stroke:#7b8591}\
 .tw .tip{fill:#7b8591}.tw .line.mark{stroke:#f0a35c}.tw .tip.mark{fill:#f0a35c}\
 .tw text{fill:#e8eaed;stroke:#16191d}.tw .tag{fill:#7fcf9f}.tw .label,.tw .rel{fill:#8ab8f0}\
-.tw .gap{fill:#f0a35c}.tw .edge,.tw .num,.tw .note{fill:#9aa4b0}}";
+.tw .gap{fill:#f0a35c}.tw .edge,.tw .num,.tw .note{fill:#9aa4b0}";
+
+/// The style sheet, for a file of its own or once for a page.
+pub(super) fn style(theme: Theme) -> String {
+    match theme {
+        Theme::Auto => format!("{LIGHT}@media (prefers-color-scheme:dark){{{DARK}}}"),
+        Theme::Light => LIGHT.to_owned(),
+        Theme::Dark => format!("{LIGHT}{DARK}"),
+    }
+}
 
 /// Draws one sentence as a whole SVG file. It is drawn with the words below one another where it would be wider
 /// than a large screen.
@@ -91,7 +102,7 @@ fn write_svg(
     let colon = if layout.title().is_empty() { "" } else { ": " };
     writeln!(out, "<title>{}{colon}{}</title>", Escaped(layout.title()), Escaped(text))?;
     if alone {
-        writeln!(out, "<style>{STYLE}</style>")?;
+        writeln!(out, "<style>{}</style>", style(layout.theme))?;
         writeln!(
             out,
             "<rect class=\"paper\" x=\"{0}\" y=\"{0}\" width=\"{width}\" height=\"{height}\"/>",

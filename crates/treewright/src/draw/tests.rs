@@ -198,9 +198,44 @@ fn drawings_are_as_they_were_looked_at() {
         "hearing_color.txt",
         &terminal(&layout(&hearing()), &color).expect("a fixture can be drawn"),
     );
-    let page =
-        [html_head("Two <sentences>"), html_section(&layout(&dutch()), 1).expect("a fixture can be drawn")];
+    let page = [
+        html_head("Two <sentences>", Theme::Auto),
+        html_section(&layout(&dutch()), 1).expect("a fixture can be drawn"),
+    ];
     check_golden("page.html", &(page.concat() + &html_tail()));
+}
+
+#[test]
+fn the_title_of_one_of_several_parses_has_its_rank_and_probability() {
+    #[track_caller]
+    fn check(id: &str, comments: &[&str], expected: &str) {
+        let mut entry = english();
+        entry.sentence.id = id.into();
+        entry.sentence.comments = comments.iter().map(|&comment| comment.into()).collect();
+        assert_eq!(layout(&entry).title(), expected);
+    }
+    let parse =
+        ["# text = a", "# parse = 2", "# score = 23862", "# probability = 0.243972", "# exact = false"];
+    check("s1", &parse, "s1 · parse 2, probability 0.244");
+    check("", &parse, "parse 2, probability 0.244");
+    check("", &["# parse = 1", "# share_of_kept = 0.5"], "parse 1, share of kept parses 0.500");
+    check("s1", &["# parse = 3"], "s1 · parse 3");
+    check("s1", &["# score = 1", "# exact = true"], "s1");
+}
+
+#[test]
+fn a_theme_does_not_depend_on_the_screen() {
+    let drawn = |theme: Theme| {
+        let layout =
+            Layout::of(&dutch(), &Options { theme, ..Options::default() }).expect("a fixture can be drawn");
+        svg(&layout).expect("a fixture can be drawn") + &html_head("a page", theme)
+    };
+    let [auto, light, dark] = [Theme::Auto, Theme::Light, Theme::Dark].map(drawn);
+    assert_eq!(auto.matches("@media (prefers-color-scheme:dark)").count(), 3);
+    assert!(!light.contains("prefers-color-scheme") && !light.contains("#16191d"));
+    assert!(!dark.contains("prefers-color-scheme") && dark.contains("color-scheme:dark"));
+    // Of two rules for the same thing the later one holds.
+    assert!(dark.find(".paper{fill:#fff}") < dark.find(".paper{fill:#16191d}"));
 }
 
 #[test]

@@ -121,7 +121,8 @@ pub type Unit = Vec<Range<usize>>;
 pub fn units(files: &[&[&Entry]]) -> Result<Vec<Unit>, Difference> {
     let texts: Vec<Text> = files.iter().map(|entries| Text::new(entries)).collect();
     let Some((first, others)) = texts.split_first() else { return Ok(Vec::new()) };
-    for (i, other) in others.iter().enumerate().filter(|(_, other)| other.text != first.text) {
+    if let Some(i) = others.iter().position(|other| other.text != first.text) {
+        let other = &others[i];
         let same = first.text.bytes().zip(other.text.bytes()).take_while(|(a, b)| a == b).count();
         return Err(Difference { file: i + 1, first: first.place(same), other: other.place(same) });
     }
