@@ -422,3 +422,18 @@ fn a_feature_set_that_is_printed_can_be_read() {
         assert_eq!(parsed(&model), parsed(&own), "{set}");
     }
 }
+
+#[test]
+fn a_beam_on_a_model_that_was_trained_step_by_step_gets_a_note() {
+    let (model, treebank) = (scratch("beam", "m.model"), scratch("beam", "t.mrg"));
+    std::fs::write(&treebank, brackets(12)).expect("a treebank");
+    for (trained, expected) in [("1", true), ("4", false)] {
+        let data = ["train", "--train", &treebank, "--epochs", "1", "--system", "in-order", "-o", &model];
+        let output = run(&[&data[..], &["--beam", trained]].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        let said = |flags: &[&str]| stderr(&run(&[&["parse", "--model", &model, &treebank], flags].concat()));
+        assert_eq!(said(&["--beam", "8"]).contains("trained step by step"), expected);
+        assert!(!said(&[]).contains("trained step by step"));
+        assert!(!said(&["--beam", "8", "--quiet"]).contains("trained step by step"));
+    }
+}

@@ -2,11 +2,12 @@
 
 use clap::ValueEnum;
 use treewright::Result;
+use treewright::config::{TrainConfig, Update};
 use treewright::decode::{ExactSettings, Heuristic, Method};
 use treewright::model::{Parser, Search};
 
 use super::ParseArgs;
-use crate::io::usage;
+use crate::io::{say, usage};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum DecoderArg {
@@ -64,6 +65,16 @@ impl ParseArgs {
             let instead = if why.contains("--decoder") { "" } else { " (--decoder beam)" };
             usage(format!("--decoder {}: {why}{instead}", decoder.name()))
         })?;
+        let info = parser.info();
+        // Networks learn step by step, too, but their scores are probabilities, which a beam can add up.
+        let is_greedy = info.config.update == Update::Local && info.scorer == TrainConfig::default().scorer;
+        let is_wide = matches!(search.method, Method::Beam { .. } | Method::Dp { .. }) && search != default;
+        if is_wide && is_greedy && search.k_best == 1 && !self.read.quiet {
+            say!(
+                "note: this model was trained step by step, for greedy parsing: a beam hardly helps it, and often makes its \
+                 trees worse (train with a beam for that: train --beam N)"
+            );
+        }
         Ok(search)
     }
 

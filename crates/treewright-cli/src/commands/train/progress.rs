@@ -147,14 +147,19 @@ impl Progress {
         let measure = self.measure();
         if let (Some(alone), Some(with)) = (score_of(0), score_of(*best)) {
             self.tuned_score = Some(with);
-            self.close(&if *best == 0 {
-                format!("parsing with the tagger's second-best tags, too, does not help (dev {measure} {alone:.2})")
+            let of_epoch = self.reports.iter().rfind(|report| report.best).and_then(|report| report.dev);
+            let pruning = of_epoch.map_or(String::new(), |of_epoch| pruning(measure, of_epoch, alone));
+            let line = if *best == 0 {
+                format!(
+                    "parsing with the tagger's second-best tags, too, does not help (dev {measure} {alone:.2})"
+                )
             } else {
                 format!(
                     "where the tagger's two best tags are close, parse with both and keep the better total score: dev \
                      {measure} {with:.2} instead of {alone:.2} (weight {best})"
                 )
-            });
+            };
+            self.close(&(line + &pruning));
         }
         self.note(&serde_json::json!({"tagger_weight": best, "dev_by_weight": scores}));
     }
@@ -313,6 +318,17 @@ impl Log for Progress {
     }
 }
 
+/// Why a score differs from that of the epoch, if it does.
+fn pruning(measure: &str, of_epoch: f64, here: f64) -> String {
+    if (of_epoch - here).abs() < 0.005 {
+        return String::new();
+    }
+    format!(
+        "; {here:.2} and not the epoch's {of_epoch:.2}, because parsing prunes the beam for speed (parse \
+         --prune-percentile 100: {measure} as in the epochs)"
+    )
+}
+
 /// What was settled from the data, for people, and which flag settles it otherwise.
 fn told(assumption: &Assumption) -> String {
     match assumption {
@@ -382,6 +398,14 @@ fn duration(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_score_that_differs_from_the_epochs_is_explained() {
+        assert_eq!(pruning("F1", 87.834, 87.831), "");
+        assert!(
+            pruning("F1", 87.83, 87.38).contains("87.38 and not the epoch's 87.83, because parsing prunes")
+        );
+    }
 
     #[test]
     fn times_are_shown_as_people_say_them() {
