@@ -8,6 +8,8 @@ mod examples;
 mod files;
 mod foreign;
 mod input;
+#[cfg(unix)]
+mod interrupted;
 mod lemmas;
 mod models;
 mod neural;

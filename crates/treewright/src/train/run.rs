@@ -37,7 +37,10 @@ impl Run<'_> {
     pub(super) fn restore(&mut self, checkpoint: &Checkpoint, log: &mut dyn Log) -> Result<()> {
         checkpoint.restore(self.fingerprint, self.learner.learning_mut())?;
         self.reports.clone_from(&checkpoint.reports);
-        self.best = Some((checkpoint.best_score, Model::from_bytes(&checkpoint.best_model)?));
+        let best = Model::from_bytes(&checkpoint.best_model)?;
+        // The number of epochs may be another one by now.
+        let parts = ModelParts { config: self.config.clone(), ..best.0.parts().clone() };
+        self.best = Some((checkpoint.best_score, self.task.model(parts)));
         self.reports.iter().for_each(|report| log.epoch(report));
         Ok(())
     }

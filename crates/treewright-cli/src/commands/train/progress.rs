@@ -65,6 +65,7 @@ impl Progress {
         let bar = ProgressBar::with_draw_target(Some(STEPS as u64), target)
             .with_style(style.expect("the template is valid"));
         let log = RunLog::begin(output)?;
+        say_when_interrupted("stopped before the end of the first epoch, so there is nothing to go on from");
         Ok(Progress {
             bar,
             quiet,
