@@ -377,6 +377,42 @@ mod tests {
     }
 
     #[test]
+    fn every_setting_is_documented() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md");
+        let page = std::fs::read_to_string(page).expect("the page");
+        // Settings with these values are not left out.
+        let config = TrainConfig {
+            scorer: "neural".to_owned(),
+            batch: 2,
+            decoder: DecoderKind::Dp,
+            silver_weight: 0.5,
+            traces: Traces::Keep,
+            ..TrainConfig::default()
+        };
+        let keys = |value: toml::Table| value.into_iter().map(|(key, _)| key).collect::<Vec<_>>();
+        let section = |from: &str, to: &str| {
+            let start = page.find(from).expect("a section") + from.len();
+            let end = page[start..].find(to).map_or(page.len(), |end| start + end);
+            page[start..end].to_owned()
+        };
+        let neural = toml::Table::try_from(NeuralConfig::default()).expect("plain data");
+        let stack_lstm = toml::Table::try_from(StackLstmConfig::default()).expect("plain data");
+        let all = [
+            (config.to_toml().parse().expect("TOML"), section("# Settings", "## `[neural]`")),
+            (neural, section("## `[neural]`", "## `[stack-lstm]`")),
+            (stack_lstm, section("## `[stack-lstm]`", "no such text")),
+        ];
+        for (table, text) in all {
+            for key in keys(table) {
+                assert!(text.contains(&format!("| `{key}` |")), "{key} is not in docs/settings.md");
+            }
+        }
+        for old in ["rare-actions", "least-weight"] {
+            assert!(page.contains(&format!("`{old}`")), "{old}");
+        }
+    }
+
+    #[test]
     fn settings_under_their_old_names_are_read() {
         let config = TrainConfig::from_toml("rare-actions = 3\nleast-weight = 0.5\n").unwrap();
         assert_eq!((config.min_action_count, config.min_weight), (3, 0.5));
