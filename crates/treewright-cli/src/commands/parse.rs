@@ -45,7 +45,7 @@ use super::exact::ExactArgs;
 use crate::io::endings::ending;
 use crate::io::partial::{Partial, Start};
 use crate::io::{
-    Inputs, Progress, ReadArgs, conclude, is_dash, is_shown, refuse_model, refuse_same_outputs,
+    Inputs, OnError, Progress, ReadArgs, conclude, is_dash, is_shown, refuse_model, refuse_same_outputs,
     refuse_several, say, usage,
 };
 use crate::jobs::{self, Jobs};
@@ -257,9 +257,14 @@ pub fn run(args: &ParseArgs) -> Result<ExitCode> {
     let (Some(partial), Err(error)) = (partial, &done) else { return done };
     let message = partial.stop();
     let is_refused = error.code == Code::Usage;
+    // A full disk needs room; a bad row comes again.
+    let is_bad_input = error.code != Code::Io && args.read.on_error == OnError::Fail;
     let code = conclude(done);
     if let Some(message) = message.filter(|_| !is_refused) {
         say!("{message}");
+        if is_bad_input {
+            say!("when the input is mended, or with --on-error skip, which leaves out what is bad");
+        }
     }
     Ok(code)
 }

@@ -348,6 +348,17 @@ fn what_has_no_tree_is_listed_and_keeps_its_place() {
     assert!(lines[1].starts_with("skipped\tin.csv\t3\t3\t\tTW304\t"), "{errors}");
     assert!(lines[2].starts_with("skipped\tin.csv\t4\t1\t\tTW101\t") && lines.len() == 3, "{errors}");
 
+    // What was parsed and cannot be written.
+    let bad = "{\"tokens\":[{\"form\":\"a\\tb\"}]}\n";
+    let good = "{\"tokens\":[{\"form\":\"He\"},{\"form\":\"ran\"}]}\n";
+    std::fs::write(folder.join("words.json"), format!("{good}{bad}{good}")).expect("room");
+    let more = ["words.json", "-o", "out.conllu", "--errors-to", "failed.tsv"];
+    let output = run_in(&folder, &[&parse[..], &more].concat(), "");
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert_eq!(read("out.conllu").matches("ran").count(), 2);
+    assert!(read("failed.tsv").contains("\nfailed\t\t\t\t2\tTW008\t"), "{}", read("failed.tsv"));
+    assert_eq!(json(&read("stats.json"))["failed"], 1);
+
     // Nothing at all was done.
     std::fs::write(folder.join("in.jsonl"), "nonsense\n").expect("room");
     let more = ["--jsonl-field", "text", "in.jsonl", "-o", "none.jsonl"];
