@@ -205,6 +205,9 @@ pub fn open(
     let Some(target) = target_of(path) else { return Ok(None) };
     let (part, journal_path) = (with_suffix(&target, ".part"), with_suffix(&target, ".part.state"));
     let name = part.to_string_lossy().into_owned();
+    if File::open(&journal_path).is_ok_and(|journal| is_taken(&journal)) {
+        return Err(usage("another run is writing this file").in_file(&name));
+    }
     let left = Left::read(&journal_path);
     if left.is_none() && (part.exists() || journal_path.exists()) && earlier != Earlier::Discard {
         let message = "this file is in the way, and is not from a run that can be resumed: move it away";
@@ -249,11 +252,6 @@ pub fn open(
         File::options().append(true).open(&target).map_err(in_file)?;
     }
     let mut pending = pending();
-    let is_locked = || File::open(&journal_path).is_ok_and(|file| is_taken(&file));
-    if is_locked() {
-        return Err(usage("another run is writing this file").in_file(&name));
-    }
-    // Locked before anything is cut short.
     let journal = File::options().create(true).append(true).open(&journal_path);
     let mut journal = match journal {
         Ok(journal) => journal,
@@ -261,7 +259,10 @@ pub fn open(
         Err(_) if target.exists() => return Ok(None),
         Err(error) => return Err(in_file(error)),
     };
-    let _ = journal.try_lock();
+    // Locked before anything is cut short.
+    if is_taken(&journal) {
+        return Err(usage("another run is writing this file").in_file(&name));
+    }
     let prepared = (|| {
         journal.set_len(0)?;
         let line = header_line(&header);
@@ -311,7 +312,7 @@ pub fn open(
     Ok(Some(Start::At(Partial(Arc::new(Mutex::new(inner))), None)))
 }
 
-/// Is the journal held by another process?
+/// Is the journal held by another run? Otherwise this handle holds it now.
 fn is_taken(journal: &File) -> bool {
     matches!(journal.try_lock(), Err(fs::TryLockError::WouldBlock))
 }
@@ -480,7 +481,9 @@ impl Inner {
             pending.remove(&self.journal_path);
         }
         pending.set_partial(&self.part, bytes);
-        pending.set_message((self.message)(&line.state, &self.part));
+        if !is_finished {
+            pending.set_message((self.message)(&line.state, &self.part));
+        }
         self.recorded = Recorded { is_any: true, bytes, n_open };
         Ok(())
     }
