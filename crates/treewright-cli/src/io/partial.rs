@@ -586,3 +586,100 @@ impl Write for Partial {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    fn start(path: &Path, earlier: Earlier) -> Result<(Partial, Value)> {
+        let header = Header::new(serde_json::Map::new(), false);
+        match open(path, header, earlier, |state, _| state.to_string())? {
+            Some(Start::At(partial, state)) => Ok((partial, state.unwrap_or(Value::Null))),
+            _ => panic!("it starts"),
+        }
+    }
+
+    /// Text of several members; lines of many lengths.
+    fn line(i: usize) -> String {
+        format!("{i} {}\n", "word é ".repeat(i * 7919 % 300))
+    }
+
+    fn write(partial: &mut Partial, lines: std::ops::Range<usize>) {
+        for i in lines {
+            partial.write_all(line(i).as_bytes()).expect("room");
+            partial.mark(Value::from(i + 1)).expect("room");
+        }
+    }
+
+    /// The bytes do not depend on where a run was stopped, nor on how.
+    #[test]
+    fn a_file_goes_on_after_what_is_whole() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["a.txt", "a.txt.gz"] {
+            let (whole, path) = (folder.path().join(format!("whole-{name}")), folder.path().join(name));
+            let n = 2500;
+            let (mut partial, _) = start(&whole, Earlier::Keep).expect("new");
+            write(&mut partial, 0..n);
+            partial.end().and_then(|()| partial.finish()).expect("room");
+            let whole = fs::read(&whole).expect("written");
+            for stop in [1, 700, 1999, n] {
+                let (mut partial, _) = start(&path, Earlier::Keep).expect("new");
+                write(&mut partial, 0..stop);
+                // Half a line more.
+                partial.write_all(b"half").expect("room");
+                let is_told = stop % 2 == 1;
+                if is_told {
+                    assert_eq!(partial.stop(), Some(stop.to_string()));
+                }
+                drop(partial);
+                assert!(start(&path, Earlier::Keep).is_err(), "it is not destroyed");
+                let (mut partial, state) = start(&path, Earlier::Resume).expect("it goes on");
+                let done = usize::try_from(state.as_u64().expect("a number")).expect("small");
+                assert!(done > 0 && done <= stop && (!is_told || done == stop), "{done} of {stop}");
+                write(&mut partial, done..n);
+                partial.end().and_then(|()| partial.finish()).expect("room");
+                assert!(fs::read(&path).expect("written") == whole, "{name} stopped after {stop}");
+            }
+            let mut text = String::new();
+            let read = match name.ends_with(".gz") {
+                true => flate2::read::MultiGzDecoder::new(&whole[..]).read_to_string(&mut text),
+                false => (&whole[..]).read_to_string(&mut text),
+            };
+            read.expect("text");
+            assert!(text == (0..n).map(line).collect::<String>());
+        }
+    }
+
+    /// A line that was cut off by a full disk does not count.
+    #[test]
+    fn the_last_complete_line_of_the_journal_counts() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.txt");
+        let (mut partial, _) = start(&path, Earlier::Keep).expect("new");
+        write(&mut partial, 0..1);
+        drop(partial);
+        let journal = folder.path().join("a.txt.part.state");
+        let mut text = fs::read(&journal).expect("there");
+        text.extend_from_slice(b"{\"bytes\":99999,\"sta");
+        fs::write(&journal, text).expect("room");
+        let (mut partial, state) = start(&path, Earlier::Resume).expect("it goes on");
+        assert_eq!(state, 1);
+        write(&mut partial, 1..3);
+        partial.end().and_then(|()| partial.finish()).expect("room");
+        assert_eq!(fs::read_to_string(&path).expect("written"), (0..3).map(line).collect::<String>());
+    }
+
+    #[test]
+    fn two_runs_to_one_file_are_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.txt");
+        let first = start(&path, Earlier::Keep).expect("new");
+        for earlier in [Earlier::Keep, Earlier::Resume, Earlier::Discard] {
+            let error = start(&path, earlier).map(|_| ()).expect_err("the first one goes on");
+            assert!(error.message.contains("another run"), "{error}");
+        }
+        drop(first);
+    }
+}
