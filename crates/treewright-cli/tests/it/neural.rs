@@ -5,6 +5,9 @@ use std::path::Path;
 
 use crate::common::{folder, program, refusal, stdout};
 
+#[path = "../../../treewright/examples/shared_encoder.rs"]
+mod shared_encoder;
+
 /// A sample treebank.
 fn data(name: &str) -> String {
     format!("{}/../../data/{name}", env!("CARGO_MANIFEST_DIR"))
@@ -144,6 +147,7 @@ fn an_encoder_is_tuned_passed_on_and_shared() {
             assert_eq!(parse(&both, kind), alone);
             assert_eq!(parse(&packed, kind), alone);
         }
+        shared_encoder::check(&both, 200).expect("sentences do not mix");
     }
     // An encoder of 8 bits will do, too; a model without one will not.
     of_two(&small_one, &untuned);
