@@ -165,6 +165,24 @@ impl Forest {
         }));
     }
 
+    /// The bytes that its nodes, cells and steps take.
+    #[inline]
+    pub fn n_bytes(&self) -> usize {
+        size_of_val(&*self.nodes)
+            + size_of_val(&*self.children)
+            + size_of_val(&*self.cells)
+            + size_of_val(&*self.steps)
+    }
+
+    /// Forgets everything if that takes much memory, and gives the memory back.
+    pub fn give_back(&mut self) {
+        /// A longer sentence is rare.
+        const MAX_KEPT: usize = 1 << 25;
+        if self.n_bytes() > MAX_KEPT {
+            *self = Forest::new();
+        }
+    }
+
     /// The number of words.
     pub fn n_tokens(&self) -> usize {
         self.n_tokens

@@ -12,6 +12,11 @@ use crate::score::{Rows, Scorer, SlotId, Views};
 use crate::sentence::Sentence;
 use crate::system::{ActionSet, TransitionSystem};
 
+/// Items of past levels that a parse keeps.
+const MAX_PAST: usize = if cfg!(test) { 1 << 7 } else { 1 << 12 };
+/// Where the arena of a sentence takes more bytes, only the best item of each level is kept from then on.
+const MAX_FOREST: usize = 1 << 30;
+
 /// A state in the beam.
 #[derive(Clone, Copy, Debug)]
 struct Item<T> {
@@ -42,6 +47,8 @@ pub struct Beam<S: TransitionSystem> {
     /// Items with a larger score gap to the best of their level are pruned: such items rarely win, but cost as much as any
     /// other.
     max_gap: f64,
+    /// Bytes of the arena up to which it is a beam.
+    max_forest: usize,
     /// The arena of the sentence.
     forest: Forest,
     /// The items of all levels; a level is a contiguous range, best first.
@@ -60,6 +67,7 @@ impl<S: TransitionSystem> Beam<S> {
         Beam {
             width: width.max(1),
             max_gap: f64::INFINITY,
+            max_forest: MAX_FOREST,
             forest: Forest::new(),
             items: Vec::new(),
             level: 0,
@@ -95,7 +103,7 @@ impl<S: TransitionSystem> Beam<S> {
 
     /// Makes the next level: the best successors. Ties go to the better parent, then to the smaller action.
     fn step(&mut self, system: &S, scorer: &mut dyn Scorer, slot: SlotId) {
-        let width = self.width;
+        let width = if self.forest.n_bytes() > self.max_forest { 1 } else { self.width };
         let level = self.level..self.items.len();
         self.views.clear();
         self.views.extend(self.items[level.clone()].iter().map(|item| system.view(&item.state)));
@@ -148,6 +156,12 @@ impl<S: TransitionSystem> Beam<S> {
                 return;
             }
         }
+    }
+
+    /// Forgets the items of all levels but the newest, whose parents are then unknown.
+    fn forget_past(&mut self) {
+        self.items.drain(..self.level);
+        self.level = 0;
     }
 
     /// The actions that led to an item.
@@ -203,6 +217,9 @@ impl<S: TransitionSystem> Decoder<S> for Beam<S> {
             self.start(system, sentence);
             while !self.is_done(system) {
                 self.step(system, scorer, slot);
+                if self.level > MAX_PAST {
+                    self.forget_past();
+                }
             }
             scorer.close(slot);
             for &Item { state, score, score_gap, .. } in self.beam() {
@@ -210,6 +227,7 @@ impl<S: TransitionSystem> Decoder<S> for Beam<S> {
                     break;
                 }
             }
+            self.forest.give_back();
         }
         Guarantee::Heuristic
     }
@@ -319,6 +337,39 @@ mod tests {
                 assert!(n_found > 0, "scores of {score}");
             }
         }
+    }
+
+    /// What a parse forgets on the way changes nothing; where its arena grows too large, the best item goes on alone.
+    #[test]
+    fn long_sentences_take_less_memory() {
+        let system = ArcHybridSwap::with_labels(["a".into(), "b".into()], true);
+        let sentence = laws::sentence(90);
+        let parse = |beam: &mut Beam<_>| {
+            let mut scorer = Noise::new(&system, 5, 1000);
+            let mut scores = Vec::new();
+            let input = Input { system: &system, scorer: &mut scorer, sentence: &sentence };
+            beam.decode(input, &mut |found| {
+                scores.push((found.score, system.view(&found.state).past));
+                true
+            });
+            scores
+        };
+        let mut kept = Beam::new(8);
+        let mut scorer = Noise::new(&system, 5, 1000);
+        let slot = scorer.open_one(&sentence);
+        kept.start(&system, &sentence);
+        while !kept.is_done(&system) {
+            kept.step(&system, &mut scorer, slot);
+        }
+        let mut beam = Beam::new(8);
+        let whole = parse(&mut beam);
+        assert!(beam.items.len() < 2 * MAX_PAST && kept.items.len() > 8 * MAX_PAST);
+        let expected: Vec<_> =
+            kept.beam().iter().map(|item| (item.score, system.view(&item.state).past)).collect();
+        assert_eq!(whole, expected);
+        let bytes = beam.forest.n_bytes();
+        let mut narrowed = Beam { max_forest: bytes / 4, ..Beam::new(8) };
+        assert!(parse(&mut narrowed).len() == 1 && narrowed.forest.n_bytes() < bytes / 2);
     }
 
     /// Pruning drops items by their score gaps, and these are what they are said to be.

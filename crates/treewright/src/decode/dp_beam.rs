@@ -75,10 +75,17 @@ struct Edge {
     next: u32,
 }
 
+/// A longer sentence is parsed by a plain beam, which forgets its past.
+const MAX_BYTES: usize = 1 << 30;
+/// Memory of a sentence that is kept for the next.
+const MAX_KEPT: usize = 1 << 25;
+
 /// Beam search over merged states. Where states cannot be merged it is a plain beam ([`super::Method::check`] tells).
 #[derive(Clone, Debug)]
 pub struct DpBeam<S: TransitionSystem> {
     width: usize,
+    /// Where its items take more bytes than this, a sentence is given to the plain beam.
+    max_bytes: usize,
     plain: Beam<S>,
     forest: Forest,
     signer: Option<Signer>,
@@ -118,6 +125,7 @@ impl<S: TransitionSystem> DpBeam<S> {
     pub fn new(width: usize) -> Self {
         DpBeam {
             width: width.max(1),
+            max_bytes: MAX_BYTES,
             plain: Beam::new(width),
             forest: Forest::new(),
             signer: None,
@@ -223,6 +231,22 @@ impl<S: TransitionSystem> DpBeam<S> {
         self.effects.clear();
         self.effects
             .extend((0..task.system.n_actions()).map(|action| task.mergeable.effect(ActionId::new(action))));
+    }
+
+    /// The bytes that a sentence takes.
+    fn n_bytes(&self) -> usize {
+        self.forest.n_bytes()
+            + size_of_val(&*self.items)
+            + size_of_val(&*self.predictors)
+            + size_of_val(&*self.edges)
+    }
+
+    /// Forgets the sentence and gives back its memory.
+    fn forget(&mut self) {
+        self.signer = None;
+        self.forest = Forest::new();
+        (self.items, self.predictors, self.edges) = (Vec::new(), Vec::new(), Vec::new());
+        self.level = 0;
     }
 
     fn signer(&mut self) -> &mut Signer {
@@ -432,6 +456,10 @@ impl<S: TransitionSystem> DpBeam<S> {
 impl<S: TransitionSystem> Decoder<S> for DpBeam<S> {
     fn decode(&mut self, input: Input<'_, S>, found: &mut dyn FnMut(Found<'_, S>) -> bool) -> Guarantee {
         let Input { system, scorer, sentence } = input;
+        // What the last sentence left, if it was long.
+        if self.n_bytes() > MAX_KEPT {
+            self.forget();
+        }
         let mergeable = match system.mergeable() {
             Some(mergeable) if self.set_signer(scorer.horizon(), mergeable) => mergeable,
             _ => return self.plain.decode(Input { system, scorer, sentence }, found),
@@ -444,6 +472,11 @@ impl<S: TransitionSystem> Decoder<S> for DpBeam<S> {
         self.start(&task, sentence);
         while !self.is_done(system) {
             self.step(&mut task);
+            if self.n_bytes() > self.max_bytes {
+                scorer.close(slot);
+                self.forget();
+                return self.plain.decode(Input { system, scorer, sentence }, found);
+            }
         }
         scorer.close(slot);
         let best = self.level as u32;

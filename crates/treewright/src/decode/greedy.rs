@@ -104,6 +104,7 @@ impl<S: TransitionSystem> Decoder<S> for Greedy {
             });
             found(Found { forest, state, score, score_gap: 0.0 });
             scorer.close(slot);
+            self.forest.give_back();
         }
         Guarantee::Heuristic
     }
@@ -123,6 +124,7 @@ impl<S: TransitionSystem> Decoder<S> for Greedy {
             });
         let tree = system.tree(forest, &state);
         scorer.close(slot);
+        self.forest.give_back();
         Some(tree)
     }
 
@@ -150,6 +152,7 @@ impl<S: TransitionSystem> Decoder<S> for Greedy {
                     return true;
                 }
                 out[start + *number] = Some(system.tree(&lane.forest, &lane.state));
+                lane.forest.give_back();
                 forests.push(std::mem::take(&mut lane.forest));
                 false
             });

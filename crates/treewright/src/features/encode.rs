@@ -212,6 +212,14 @@ impl Encoded {
         Encoded { rows: vec![[NONE; N_COLUMNS]], shapes: Vec::new(), wants, wants_shapes }
     }
 
+    /// Forgets a long sentence and gives its memory back.
+    pub(crate) fn give_back(&mut self) {
+        const MAX_KEPT: usize = 1 << 16;
+        if self.rows.len() > MAX_KEPT {
+            (self.rows, self.shapes) = (vec![[NONE; N_COLUMNS]], Vec::new());
+        }
+    }
+
     /// The number of words.
     pub fn n_words(&self) -> usize {
         self.rows.len().saturating_sub(2)

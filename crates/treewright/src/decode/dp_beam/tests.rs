@@ -339,3 +339,29 @@ fn violations_are_real() {
         }
     }
 }
+
+/// A sentence that would take too much memory is parsed by a plain beam, and the next is not.
+#[test]
+fn long_sentences_are_given_to_the_plain_beam() {
+    let system = ArcHybrid::with_labels(["a".into(), "b".into()], true);
+    let templates = TemplateSet::parse("s0.w s1.w b0.w").expect("templates");
+    let mut scorer = RandomWeights::new(&templates, system.n_actions(), 3, 9);
+    let (short, long) = (sentence(5), sentence(12));
+    let mut scores = |decoder: &mut dyn Decoder<ArcHybrid>, sentence: &Sentence| {
+        let mut scores = Vec::new();
+        let input = Input { system: &system, scorer: &mut scorer, sentence };
+        decoder.decode(input, &mut |found| {
+            scores.push(found.score);
+            false
+        });
+        scores
+    };
+    let (mut merged, mut plain) = (DpBeam::new(4), Beam::new(4));
+    let of_short = scores(&mut merged, &short);
+    assert!(merged.n_derivations().is_some());
+    merged.max_bytes = merged.n_bytes() + 1;
+    assert_eq!(scores(&mut merged, &long), scores(&mut plain, &long));
+    assert_eq!((merged.n_bytes(), merged.n_derivations()), (0, None));
+    assert_eq!(scores(&mut merged, &short), of_short);
+    assert!(merged.n_derivations().is_some());
+}

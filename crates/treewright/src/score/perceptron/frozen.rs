@@ -335,6 +335,7 @@ impl Scorer for Frozen {
     }
 
     fn close(&mut self, slot: SlotId) {
+        self.sentences.get(slot).encoded.give_back();
         self.sentences.close(slot);
     }
 
