@@ -8,6 +8,9 @@ use crate::error::{Code, Error, Result};
 
 /// At most this much work is under way for each thread: enough that no thread waits for another, and memory stays bounded.
 const UNDER_WAY: usize = 8;
+/// Work that weighs something is under way together up to this weight; what weighs more waits until it is alone with what
+/// weighs nothing.
+const MAX_WEIGHT: usize = 1 << 15;
 
 /// What happens, in order.
 pub enum Event<R> {
@@ -26,24 +29,33 @@ struct Window {
 
 #[derive(Default)]
 struct WindowState {
-    n_under_way: usize,
+    /// The weights of the work that is under way, in order.
+    under_way: VecDeque<usize>,
+    weight: usize,
     is_stopped: bool,
 }
 
 impl Window {
-    /// Waits until there is room for one more. `false` if no more is wanted.
-    fn enter(&self) -> bool {
+    /// Waits until there is room for one more, of some weight. `false` if no more is wanted.
+    fn enter(&self, weight: usize) -> bool {
         let state = self.state.lock().expect("nobody panics here");
         let mut state = self
             .changed
-            .wait_while(state, |state| state.n_under_way >= self.size && !state.is_stopped)
+            .wait_while(state, |state| {
+                let is_full = state.under_way.len() >= self.size;
+                let is_heavy = weight > 0 && state.weight > 0 && state.weight + weight > MAX_WEIGHT;
+                (is_full || is_heavy) && !state.is_stopped
+            })
             .expect("nobody panics here");
-        state.n_under_way += 1;
+        state.under_way.push_back(weight);
+        state.weight += weight;
         !state.is_stopped
     }
 
     fn leave(&self) {
-        self.state.lock().expect("nobody panics here").n_under_way -= 1;
+        let mut state = self.state.lock().expect("nobody panics here");
+        state.weight -= state.under_way.pop_front().expect("what is done was under way");
+        drop(state);
         self.changed.notify_one();
     }
 
@@ -66,7 +78,16 @@ impl<T> Feeder<'_, T> {
     /// # Errors
     /// When no more work is wanted, because a result was refused.
     pub fn give(&mut self, item: T) -> Result<()> {
-        if self.window.enter() && self.give.send((self.n_given, item)).is_ok() {
+        self.give_weighing(0, item)
+    }
+
+    /// The same for work that takes much memory, such as sentences of thousands of words, whose number is then the weight: with
+    /// more than 32,768 of them under way it waits until others are done.
+    ///
+    /// # Errors
+    /// As [`Feeder::give`].
+    pub fn give_weighing(&mut self, weight: usize, item: T) -> Result<()> {
+        if self.window.enter(weight) && self.give.send((self.n_given, item)).is_ok() {
             self.n_given += 1;
             return Ok(());
         }
@@ -224,6 +245,35 @@ mod tests {
     /// Gives all of these, up to the first that is not wanted.
     fn give_all(mut feeder: Feeder<'_, u64>, items: impl IntoIterator<Item = u64>) -> Result<()> {
         items.into_iter().try_for_each(|item| feeder.give(item))
+    }
+
+    /// Large work is under way alone, or together up to a weight; small work next to it.
+    #[test]
+    fn large_work_waits_for_large_work() {
+        let weights = [0, 20_000, 12_768, 1, 90_000, 0, 0, 32_768, 2, 5];
+        let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let feed = |mut feeder: Feeder<'_, usize>| {
+            weights.into_iter().try_for_each(|weight| feeder.give_weighing(weight, weight))
+        };
+        let work = || {
+            |weight: usize| {
+                let sum = now.fetch_add(weight, Ordering::SeqCst) + weight;
+                most.fetch_max(if sum == weight { 0 } else { sum }, Ordering::SeqCst);
+                std::thread::sleep(Duration::from_millis(5));
+                now.fetch_sub(weight, Ordering::SeqCst);
+                weight
+            }
+        };
+        let mut taken = Vec::new();
+        let take = |event| {
+            if let Event::Done(weight) = event {
+                taken.push(weight);
+            }
+            Ok(())
+        };
+        in_order(4, work, feed, || (), take).expect("no errors");
+        assert_eq!(taken, weights);
+        assert!(most.into_inner() <= 90_000, "no large work next to the largest");
     }
 
     #[test]

@@ -22,6 +22,10 @@ use crate::io::{OnError, Progress, advised, endings, is_dash, open_raw, say, usa
 
 /// Sentences that go to a thread together: enough to make the hand-over cheap, few enough to bound memory.
 const BATCH: usize = 64;
+/// A thread gets no further sentences with these when their words are this many.
+const BATCH_WORDS: usize = 1 << 13;
+/// A sentence with more words takes so much memory that only few such are parsed at the same time.
+const LARGE: usize = 1 << 12;
 
 /// About this many bytes that a thread reads itself go to it together.
 const PORTION: usize = 1 << 16;
@@ -52,6 +56,20 @@ pub(super) struct Given {
 }
 
 impl Batch {
+    /// The words of its sentences, if these are so long that only few of them may be parsed at the same time.
+    fn weight(&self) -> usize {
+        match self {
+            Batch::Sentences(entries) | Batch::Documents(entries, _) => {
+                entries.iter().map(|entry| entry.sentence.len()).filter(|length| *length > LARGE).sum()
+            }
+            // One that is longer than a portion may be. A row of CoNLL-U has twenty bytes or more.
+            Batch::Unread(portion, ..) if portion.bytes().len() > 2 * LARGE_PORTION => {
+                portion.bytes().len() / 20
+            }
+            _ => 0,
+        }
+    }
+
     /// Its sentences, its documents if that is what they are of, and what came of reading if that is done only now.
     pub(super) fn read(self, on_error: OnError) -> (Vec<Entry>, Documents, Option<PortionRead>) {
         match self {
@@ -143,16 +161,19 @@ pub(super) struct Pending<'a> {
     on_error: OnError,
     entries: Vec<Entry>,
     documents: Documents,
+    /// The words of the entries.
+    n_words: usize,
 }
 
 impl<'a> Pending<'a> {
     fn new(feeder: Feeder<'a, Given>, skimmer: Skimmer, on_error: OnError) -> Self {
-        Pending { feeder, skimmer, on_error, entries: Vec::new(), documents: Vec::new() }
+        Pending { feeder, skimmer, on_error, entries: Vec::new(), documents: Vec::new(), n_words: 0 }
     }
 
     fn sentence(&mut self, entry: Entry) -> Result<()> {
+        self.n_words += entry.sentence.len();
         self.entries.push(entry);
-        if self.entries.len() == BATCH { self.send() } else { Ok(()) }
+        self.send_if_enough()
     }
 
     pub(super) fn document(
@@ -164,8 +185,14 @@ impl<'a> Pending<'a> {
         let before = self.entries.len();
         self.entries.extend(entries);
         let n_sentences = self.entries.len() - before;
+        self.n_words += self.entries[before..].iter().map(|entry| entry.sentence.len()).sum::<usize>();
         self.documents.push(Item { document, place, n_sentences });
-        if self.entries.len() >= BATCH || self.documents.len() >= BATCH { self.send() } else { Ok(()) }
+        self.send_if_enough()
+    }
+
+    fn send_if_enough(&mut self) -> Result<()> {
+        let n = self.entries.len().max(self.documents.len());
+        if n >= BATCH || self.n_words >= BATCH_WORDS { self.send() } else { Ok(()) }
     }
 
     /// Something that cannot be read: the end, or left out.
@@ -179,6 +206,7 @@ impl<'a> Pending<'a> {
     /// What has been gathered.
     fn gathered(&mut self) -> Option<Batch> {
         let (entries, documents) = (std::mem::take(&mut self.entries), std::mem::take(&mut self.documents));
+        self.n_words = 0;
         if !documents.is_empty() {
             Some(Batch::Documents(entries, documents))
         } else if !entries.is_empty() {
@@ -196,7 +224,9 @@ impl<'a> Pending<'a> {
     /// Sends what has been gathered before an error: in a run without the error, more would have come with it.
     fn send_last(&mut self) -> Result<()> {
         match self.gathered() {
-            Some(batch) if !self.skimmer.is_skipping() => self.feeder.give(Given { batch, checksum: None }),
+            Some(batch) if !self.skimmer.is_skipping() => {
+                self.feeder.give_weighing(batch.weight(), Given { batch, checksum: None })
+            }
             _ => Ok(()),
         }
     }
@@ -211,7 +241,7 @@ impl<'a> Pending<'a> {
     fn pass(&mut self, batch: Batch) -> Result<()> {
         match self.skimmer.take(&batch)? {
             None => Ok(()),
-            checksum => self.feeder.give(Given { batch, checksum }),
+            checksum => self.feeder.give_weighing(batch.weight(), Given { batch, checksum }),
         }
     }
 }
