@@ -331,6 +331,8 @@ impl<S: Registered> ParseSentence for TypedWorker<S> {
     fn parse_all(&mut self, sentences: &[&Sentence], search: Search) -> Vec<Option<Tree>> {
         /// Sentences that are searched at the same time. With more, what is known about their words leaves the cache.
         const TOGETHER: usize = 32;
+        /// And their words, if there is more than one sentence: what is known about all of them is in memory.
+        const MAX_WORDS: usize = 1 << 12;
         self.set_decoder(search.method);
         let (_, decoder) = self.decoder.as_mut().expect(WAS_SET);
         // Exact search counts its items sentence by sentence.
@@ -338,7 +340,16 @@ impl<S: Registered> ParseSentence for TypedWorker<S> {
             return sentences.iter().map(|sentence| self.parse_best(sentence, search)).collect();
         }
         let mut trees = Vec::with_capacity(sentences.len());
-        for sentences in sentences.chunks(TOGETHER) {
+        let mut rest = sentences;
+        while !rest.is_empty() {
+            let mut n_words = 0;
+            let fits = |sentence: &&&Sentence| {
+                n_words += sentence.len();
+                n_words <= MAX_WORDS
+            };
+            let n = rest.iter().take(TOGETHER).take_while(fits).count().max(1);
+            let (sentences, after) = rest.split_at(n);
+            rest = after;
             let (system, scorer) = (&*self.model.system, &mut *self.scorer);
             decoder.best_trees(Inputs { system, scorer, sentences }, &mut trees);
         }

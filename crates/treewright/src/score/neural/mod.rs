@@ -14,6 +14,7 @@ pub(in crate::score) mod gradients;
 pub(in crate::score) mod kernel;
 pub(in crate::score) mod layers;
 mod learner;
+mod long;
 mod lstm;
 mod model;
 mod network;

@@ -1,5 +1,6 @@
 //! A network that parses.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -9,6 +10,8 @@ use super::any_network::{NetworkModel, ParsingNetwork};
 use super::characters::Alphabet;
 use super::encoder::{EncoderHeader, EncoderInput};
 use super::file::{self, Extra};
+use super::long::{LongSentence, MAX_WHOLE, windows};
+use super::lstm::Batch;
 use super::network::{Encoding, Network, States, Weights};
 use super::places::Places;
 use super::words::{Lexicon, Reader, TagSet};
@@ -127,7 +130,14 @@ struct NeuralScorer {
 #[derive(Debug, Default)]
 struct Slot {
     first: Vec<f32>,
+    /// In its place, if the sentence is read in windows.
+    long: Option<Box<LongSentence>>,
 }
+
+/// An open sentence with more numbers gives their memory back when it is closed.
+const MAX_KEPT: usize = 1 << 22;
+/// A batch with more words gives back the memory that it took to read it.
+const MAX_ROWS_KEPT: usize = 1 << 13;
 
 /// What stands for words before their context is read, for the words of late.
 #[derive(Debug, Default)]
@@ -138,6 +148,8 @@ struct Cache {
 
 /// When there are more words the cache is emptied.
 const MAX_CACHED: usize = 1 << 14;
+/// New words that are embedded together: their spellings take the most memory of all.
+const TOGETHER: usize = 1 << 9;
 
 impl Cache {
     /// Fills the input of a batch.
@@ -162,10 +174,12 @@ impl Cache {
                 });
             }
         }
-        encoding.rows.reset(missing.len(), reader.n_tables());
-        missing.iter().enumerate().for_each(|(at, token)| reader.read(token, at, &mut encoding.rows));
-        weights.embed(encoding, None);
-        self.inputs.extend_from_slice(&encoding.input);
+        for missing in missing.chunks(TOGETHER) {
+            encoding.rows.reset(missing.len(), reader.n_tables());
+            missing.iter().enumerate().for_each(|(at, token)| reader.read(token, at, &mut encoding.rows));
+            weights.embed(encoding, None);
+            self.inputs.extend_from_slice(&encoding.input);
+        }
         encoding.input.clear();
         for &place in &places {
             encoding
@@ -177,28 +191,22 @@ impl Cache {
 
 impl Scorer for NeuralScorer {
     fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
-        let NeuralScorer { model, encoding, slots: own, cache, .. } = self;
-        let weights = model.weights();
-        encoding.batch = super::lstm::Batch::of(sentences.iter().map(|sentence| sentence.len()));
-        cache.fill(weights, sentences, encoding);
-        weights.read_encoder(sentences, encoding, None);
-        weights.read_context(encoding, None);
-        let size = weights.first_size();
-        for (i, sentence) in sentences.iter().enumerate() {
-            let (slot, Slot { first }) = own.open(Slot::default);
-            first.clear();
-            for position in 0..sentence.len() {
-                let row = encoding.batch.row(i, position);
-                first.extend_from_slice(&encoding.first[row * size..(row + 1) * size]);
-            }
-            slots.push(slot);
+        if sentences.iter().all(|sentence| sentence.len() <= MAX_WHOLE) {
+            return self.open_whole(sentences, slots);
         }
-        if self.wants_tags {
-            self.find_tags(sentences);
+        for sentence in sentences {
+            match sentence.len() > MAX_WHOLE {
+                true => slots.push(self.open_long(sentence)),
+                false => self.open_whole(&[sentence], slots),
+            }
         }
     }
 
     fn close(&mut self, slot: SlotId) {
+        let held = self.slots.get(slot);
+        if held.long.is_some() || held.first.capacity() > MAX_KEPT {
+            *held = Slot::default();
+        }
         self.slots.close(slot);
     }
 
@@ -207,9 +215,18 @@ impl Scorer for NeuralScorer {
         let weights = model.weights();
         states.clear();
         for query in queries {
-            let Slot { first } = &*slots.get(query.slot);
-            for view in query.views {
-                weights.look(query.forest, view, first, |word| word, states);
+            match slots.get(query.slot) {
+                Slot { first, long: None } => {
+                    for view in query.views {
+                        weights.look(query.forest, view, first, |word| word, states);
+                    }
+                }
+                Slot { long: Some(long), .. } => {
+                    long.load(weights, query);
+                    for view in query.views {
+                        weights.look(query.forest, view, long.rows(), |word| long.row(word), states);
+                    }
+                }
             }
         }
         rows.reset(states.len(), weights.network.n_actions());
@@ -240,12 +257,72 @@ impl Scorer for NeuralScorer {
 }
 
 impl NeuralScorer {
-    /// Finds the tags of the sentences that were just encoded.
-    fn find_tags(&mut self, sentences: &[&Sentence]) {
+    /// Reads the words of sentences in context.
+    fn read(&mut self, sentences: &[&Sentence]) {
+        let NeuralScorer { model, encoding, cache, .. } = self;
+        let weights = model.weights();
+        encoding.batch = Batch::of(sentences.iter().map(|sentence| sentence.len()));
+        cache.fill(weights, sentences, encoding);
+        weights.read_encoder(sentences, encoding, None);
+        weights.read_context_to_parse(encoding);
+    }
+
+    fn open_whole(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
+        self.read(sentences);
+        let NeuralScorer { model, encoding, slots: own, .. } = self;
+        let weights = model.weights();
+        weights.first_of_batch(encoding);
+        let size = weights.first_size();
+        for (i, sentence) in sentences.iter().enumerate() {
+            let (slot, Slot { first, .. }) = own.open(Slot::default);
+            slots.push(slot);
+            if sentences.len() == 1 {
+                std::mem::swap(first, &mut encoding.first);
+                continue;
+            }
+            first.clear();
+            for position in 0..sentence.len() {
+                let row = encoding.batch.row(i, position);
+                first.extend_from_slice(&encoding.first[row * size..(row + 1) * size]);
+            }
+        }
+        if self.wants_tags {
+            self.find_tags(sentences.iter().map(|sentence| 0..sentence.len()));
+        }
+        self.forget_long();
+    }
+
+    /// Opens a sentence that is read in windows.
+    fn open_long(&mut self, sentence: &Sentence) -> SlotId {
+        let mut long = LongSentence::new(self.model.weights(), sentence.len());
+        for (read, kept) in windows(sentence.len()) {
+            let window = Sentence { tokens: sentence.tokens[read].to_vec(), ..Sentence::default() };
+            self.read(&[&window]);
+            long.push(self.encoding.context(), kept.clone());
+            if self.wants_tags {
+                self.find_tags(std::iter::once(kept));
+            }
+        }
+        self.forget_long();
+        let (slot, held) = self.slots.open(Slot::default);
+        held.long = Some(Box::new(long));
+        slot
+    }
+
+    /// Gives back memory that only a long sentence needed.
+    fn forget_long(&mut self) {
+        if self.encoding.batch.n_rows() > MAX_ROWS_KEPT {
+            self.encoding = Encoding::default();
+            self.tag_scores = Vec::new();
+        }
+    }
+
+    /// Finds the tags of these words of each sentence of the batch that was just read.
+    fn find_tags(&mut self, positions: impl Iterator<Item = Range<usize>>) {
         let NeuralScorer { model, encoding, tags, tag_scores, .. } = self;
         let found = model.weights().tags(encoding, tag_scores);
-        for (i, sentence) in sentences.iter().enumerate() {
-            for position in 0..sentence.len() {
+        for (i, positions) in positions.enumerate() {
+            for position in positions {
                 let row = encoding.batch.row(i, position);
                 let mut of_word = WordTags::default();
                 for (set, best) in model.network.tag_sets.iter().zip(&found) {

@@ -461,9 +461,41 @@ impl Weights<'_> {
                 dropouts[1 + layer].apply(&mut after[0], config.dropout, rng);
             }
         }
-        let output = outputs.last().expect("there is a layer");
-        let first = resize(first, batch.n_rows() * self.first_size());
-        self.packed.first.apply(Left::dense(output, n_in), first, self.first_size());
+        self.first_of(outputs.last().expect("there is a layer"), first);
+    }
+
+    /// Reads the words in context for parsing alone: one memory serves all layers, and what words add to the hidden units is
+    /// left to [`Self::first_of_batch`].
+    pub(super) fn read_context_to_parse(&self, encoding: &mut Encoding) {
+        let Encoding { batch, input, joined, lstms, outputs, .. } = encoding;
+        let input = if self.network.encoded.is_some() { joined } else { input };
+        lstms.resize_with(1, LstmMemory::default);
+        outputs.resize_with(1, Vec::new);
+        let (memory, output) = (&mut lstms[0], &mut outputs[0]);
+        let mut n_in = self.joined_size();
+        for (layer, packed) in self.packed.lstms.iter().enumerate() {
+            packed.apply(batch, if layer == 0 { input } else { output }, n_in, memory);
+            n_in = self.context_size();
+            std::mem::swap(output, &mut memory.h);
+        }
+    }
+
+    /// What the words of a batch, whose contexts were read, add to the hidden units for each place.
+    pub(super) fn first_of_batch(&self, encoding: &mut Encoding) {
+        let Encoding { outputs, first, .. } = encoding;
+        self.first_of(outputs.last().expect("there is a layer"), first);
+    }
+
+    /// Numbers of a word in context.
+    pub(super) fn context_size(&self) -> usize {
+        2 * self.network.config.units
+    }
+
+    /// What words add to the hidden units for each place, from their vectors in context.
+    pub(super) fn first_of(&self, vectors: &[f32], first: &mut Vec<f32>) {
+        let (width, size) = (self.context_size(), self.first_size());
+        let first = resize(first, vectors.len() / width * size);
+        self.packed.first.apply(Left::dense(vectors, width), first, size);
     }
 
     /// The most probable tag of each word, for each set of tags: that of each row.
@@ -645,6 +677,13 @@ impl Weights<'_> {
             layer.back(packed, output, d_tags, gradients, Some((&mut *d_output, Sum::Added)), scratch);
         }
         loss
+    }
+}
+
+impl Encoding {
+    /// The vectors of words in context.
+    pub(super) fn context(&self) -> &[f32] {
+        self.outputs.last().expect("there is a layer")
     }
 }
 

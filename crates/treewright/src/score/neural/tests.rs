@@ -10,6 +10,7 @@ use super::encoder::{Encoder, EncoderInput};
 use super::file::Extra;
 use super::gradients::check_some;
 use super::layers::{Array, Dropout, Named};
+use super::long::MAX_WHOLE;
 use super::model::NeuralModel;
 use super::network::{BackMemory, Encoding, Network, PackedNetwork, States, Weights};
 use super::places::{Places, default_places};
@@ -20,8 +21,8 @@ use crate::model::Parser;
 use crate::registry::SystemTag;
 use crate::rng::Rng;
 use crate::score::laws::{self, Fixture, Walk, Walks, vectors};
-use crate::score::{BatchLearner, Learning, Rows, ScorerModel, Shared, StoredScorer, Views};
-use crate::sentence::Sentence;
+use crate::score::{BatchLearner, Learning, Rows, Scorer, ScorerModel, Shared, StoredScorer, Views};
+use crate::sentence::{Sentence, Token};
 use crate::train::train;
 use crate::tree::TreeKind;
 use crate::treebank::Entry;
@@ -524,4 +525,98 @@ fn check_model_with_encoder(fine_tune: bool) {
     let mut header = model.header();
     header["encoder"]["outputs"] = serde_json::json!([1, 4]);
     assert!(read(header, model.words(), &[5]).is_err());
+}
+
+/// The scores of all states of random derivations of a sentence, which are the same for sentences of one length.
+fn scores_of(scorer: &mut dyn Scorer, sentence: &Sentence, is_at_once: bool) -> Vec<f32> {
+    let (_, mut walk) = SystemTag::ArcHybrid.visit(Walks);
+    let (forest, views) = walk(sentence);
+    let slot = scorer.open_one(sentence);
+    let (mut rows, mut all) = (Rows::default(), Vec::new());
+    for views in views.chunks(if is_at_once { views.len().max(1) } else { 1 }) {
+        scorer.score(&[Views { slot, forest: &forest, views }], &mut rows);
+        (0..rows.n_rows()).for_each(|row| all.extend_from_slice(rows.row(row)));
+    }
+    scorer.close(slot);
+    all
+}
+
+/// Words that hold line ends and tabs are not taken for several words, nor for words with other tags.
+#[test]
+fn words_with_line_ends_and_tabs_are_no_other_words() {
+    let texts = english();
+    let texts: Vec<&Sentence> = texts.iter().map(|entry| &entry.sentence).collect();
+    let places = default_places(TreeKind::Dependencies, false).to_owned();
+    let settings = NeuralConfig { places, tags: true, ..small() };
+    let network = encoded_network(&settings, &texts, &[5]);
+    let all = network.start(&mut Rng::new(8));
+    let model = finished(network, &all);
+    let words = |words: &[&str]| Sentence::from_tagged(words.iter().map(|word| (*word, "NN")));
+    let tagged = |form: &str, tag: &str, xpos: &str, feats: &str| {
+        let (xpos, feats) = (xpos.into(), feats.into());
+        let token = Token { xpos, feats, ..Token::new(form, tag) };
+        Sentence { tokens: vec![token.clone(), Token::new("the", "DT"), token], ..Sentence::default() }
+    };
+    let sentences = [
+        words(&["the", "cat", "sat", "on"]),
+        words(&["the\ncat\nsat\non"]),
+        words(&["the\ncat", "sat\non"]),
+        words(&["the", "cat", "sat", "on"]),
+        words(&["the\ncat\nsat\non"]),
+        tagged("cat\tNN", "A", "B", ""),
+        tagged("cat", "NN", "A", "B\t"),
+        tagged("cat", "NN", "A\tB", ""),
+    ];
+    let mut scorer = model.scorer();
+    for (i, sentence) in sentences.iter().enumerate() {
+        let alone = finished(encoded_network(&settings, &texts, &[5]), &all);
+        let expected = scores_of(&mut *alone.scorer(), sentence, true);
+        assert_eq!(scores_of(&mut *scorer, sentence, true), expected, "{i}");
+    }
+}
+
+/// The windows of a long sentence give nearly the scores that it has as a whole, whatever is looked at in which order, and
+/// the tags of all its words.
+#[test]
+fn long_sentences_are_read_in_windows() {
+    let texts = english();
+    let sentences: Vec<&Sentence> = texts.iter().map(|entry| &entry.sentence).collect();
+    let places = default_places(TreeKind::Dependencies, false).to_owned();
+    let settings = NeuralConfig { places, ..small() };
+    // An encoder has windows of its own, which a few words of context do not make alike.
+    let network = network(&settings, &sentences, &[5]);
+    let all = network.start(&mut Rng::new(8));
+    let model = NeuralModel::new(Arc::new(network), &all, &[]);
+    let tokens: Vec<Token> = sentences.iter().flat_map(|sentence| sentence.tokens.clone()).collect();
+    let first = |n: usize| Sentence { tokens: tokens[..n].to_vec(), ..Sentence::default() };
+    for n in [MAX_WHOLE + 1, 3 * MAX_WHOLE + 7] {
+        let long = first(n);
+        let (weights, mut encoding) = (model.weights(), Encoding::default());
+        weights.read_words(&[&long], &mut encoding);
+        weights.embed(&mut encoding, None);
+        weights.read_context(&mut encoding, None);
+        let (forest, views) = SystemTag::ArcHybrid.visit(Walks).1(&long);
+        let mut states = States::default();
+        views.iter().for_each(|view| weights.look(&forest, view, &encoding.first, |word| word, &mut states));
+        let mut whole = vec![0.0; views.len() * 5];
+        weights.scores(&states, 0, &mut whole, 5);
+        let mut scorer = model.scorer();
+        scorer.set_tagging(true);
+        let in_windows = scores_of(&mut *scorer, &long, true);
+        assert_eq!(scorer.take_tags().len(), n);
+        let stride = in_windows.len() / views.len();
+        let rows = in_windows.chunks_exact(stride).zip(whole.chunks_exact(5));
+        let differences = rows.flat_map(|(found, exact)| found.iter().zip(exact).map(|(a, b)| (a - b).abs()));
+        let largest = differences.fold(0f32, f32::max);
+        let size = whole.iter().fold(0f32, |largest, score| largest.max(score.abs()));
+        assert!(largest > 0.0 && largest < 0.03 * size, "{largest} of {size}");
+        assert_eq!(scores_of(&mut *scorer, &long, false), in_windows, "one by one");
+        // Sentences of both kinds together.
+        let (short, mut slots) = (first(MAX_WHOLE), Vec::new());
+        scorer.open(&[&short, &long, &short], &mut slots);
+        let mut rows = Rows::default();
+        scorer.score(&[Views { slot: slots[1], forest: &forest, views: &views }], &mut rows);
+        assert!((0..rows.n_rows()).flat_map(|row| rows.row(row)).eq(&in_windows));
+        slots.into_iter().for_each(|slot| scorer.close(slot));
+    }
 }
