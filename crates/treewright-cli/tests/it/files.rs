@@ -240,7 +240,7 @@ mod unix {
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     use std::os::unix::process::{CommandExt, ExitStatusExt};
-    use std::process::{Child, Command, Stdio};
+    use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 
     use super::*;
