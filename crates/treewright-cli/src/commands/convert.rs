@@ -115,6 +115,7 @@ pub fn run(args: &ConvertArgs) -> Result<ExitCode> {
         ..WriteOptions::default()
     };
     let mut writer = treebank::writer(format, &mut output, &options)?;
+    let mut n_written = 0;
     let mut left_out: BTreeMap<&'static str, usize> = BTreeMap::new();
     for (number, item) in opened.reader.enumerate() {
         let Some(entry) = skipping.accept(item)? else { continue };
@@ -128,7 +129,7 @@ pub fn run(args: &ConvertArgs) -> Result<ExitCode> {
             Code::Io => error,
             _ => error.in_file(&shown_name(&args.input)).in_sentence(number + 1),
         });
-        skipping.accept(written)?;
+        n_written += usize::from(skipping.accept(written)?.is_some());
     }
     writer.finish()?;
     drop(writer);
@@ -139,5 +140,5 @@ pub fn run(args: &ConvertArgs) -> Result<ExitCode> {
             say!("note: {format} has no place for {what}: left out in {sentences} sentences");
         }
     }
-    Ok(skipping.report())
+    Ok(skipping.report_of("sentence", n_written > 0))
 }

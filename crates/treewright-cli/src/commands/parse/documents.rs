@@ -78,6 +78,7 @@ impl Place {
     /// The error with this place.
     pub(super) fn locate(&self, mut error: Error) -> Error {
         error.location.line = self.line;
+        error.location.column = error.location.column.max(1);
         error.location.sentence = 0;
         error.in_file(&self.file)
     }
