@@ -79,10 +79,18 @@ pub fn run(args: &TrainArgs) -> Result<ExitCode> {
     };
     let plan = settings.plan(&training, &dev);
     let mut progress = Progress::new(args.read.quiet, output, &settings.parser, plan)?;
-    tell(&mut progress, choice.as_ref(), &settings.parts, &dev);
+    tell(&mut progress, choice.as_ref(), &settings, &dev);
     let pipeline = Pipeline::train(&settings, &training, &dev, &mut progress)
         .map_err(|error| args.in_templates(error))?;
-    models::write(&pipeline, output)?;
+    models::write(&pipeline, output).inspect_err(|_| {
+        let checkpoint = args.checkpoint(output);
+        if checkpoint.is_file() {
+            progress.say(&format!(
+                "The training is not lost: when the model can be written, the same command with --resume goes on from {}",
+                checkpoint.display()
+            ));
+        }
+    })?;
     progress.keep_log()?;
     if args.no_parser {
         progress.say(&format!("wrote {}", output.display()));
@@ -135,7 +143,8 @@ fn read_checkpoint(args: &TrainArgs, output: &Path) -> Result<Checkpoint> {
 }
 
 /// Says what the data decided, and what will be trained.
-fn tell(progress: &mut Progress, choice: Option<&Choice>, parts: &[TextPart], dev: &[Entry]) {
+fn tell(progress: &mut Progress, choice: Option<&Choice>, settings: &PipelineConfig, dev: &[Entry]) {
+    let PipelineConfig { parts, has_parser, .. } = settings;
     if let Some(choice) = choice {
         choice.reasons.iter().for_each(|reason| progress.say(reason));
         let names: Vec<&str> = parts.iter().map(|part| part.name()).chain(["parser"]).collect();
@@ -145,7 +154,7 @@ fn tell(progress: &mut Progress, choice: Option<&Choice>, parts: &[TextPart], de
         progress.note(&line);
     }
     progress.tell_log();
-    if dev.is_empty() {
+    if dev.is_empty() && *has_parser {
         progress.say(
             "Without --dev nothing tells which epoch is best, or how good the model is: the last is kept.",
         );

@@ -437,3 +437,14 @@ fn a_beam_on_a_model_that_was_trained_step_by_step_gets_a_note() {
         assert!(!said(&["--beam", "8", "--quiet"]).contains("trained step by step"));
     }
 }
+
+#[test]
+fn a_checkpoint_that_cannot_be_written_does_not_end_the_training() {
+    let (model, treebank) = (scratch("no-checkpoint", "m.model"), scratch("no-checkpoint", "t.mrg"));
+    std::fs::write(&treebank, brackets(12)).expect("a treebank");
+    std::fs::create_dir_all(format!("{model}.checkpoint")).expect("a folder in its place");
+    let output = run(&["train", "--train", &treebank, "--system", "in-order", "--epochs", "2", "-o", &model]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("this epoch has no checkpoint"), "{}", stderr(&output));
+    assert!(Path::new(&model).is_file());
+}

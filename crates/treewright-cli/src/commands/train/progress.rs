@@ -310,7 +310,11 @@ impl Log for Progress {
     fn checkpoint(&mut self, make: &dyn Fn() -> Result<Checkpoint>) -> Result<()> {
         let checkpoint = make()?;
         let path = with_suffix(&self.output, ".checkpoint");
-        write_file(&path, |file| Ok(file.write_all(&checkpoint.to_bytes())?))?;
+        // A full disk may have room again later; the epochs up to here are worth more than this file.
+        if let Err(error) = write_file(&path, |file| Ok(file.write_all(&checkpoint.to_bytes())?)) {
+            self.say(&format!("  this epoch has no checkpoint ({error}); training goes on"));
+            return Ok(());
+        }
         say_when_interrupted(format!(
             "stopped; the same command with --resume goes on from {}",
             path.display()
