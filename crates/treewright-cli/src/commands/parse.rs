@@ -176,9 +176,10 @@ pub struct ParseArgs {
     #[arg(long, value_name = "PERCENT", alias = "keep", value_parser = clap::value_parser!(u8).range(1..=100))]
     prune_percentile: Option<u8>,
 
-    /// Write up to this many different parses per sentence, best first, each with its score and its probability among
-    /// those written. A plain beam must be at least as wide; the first parse is the same as without this flag. A wider
-    /// --beam and --prune-percentile 100 find more
+    /// Write up to this many different parses per sentence, best first, each with its score and its share of all that the
+    /// search kept (`share_of_kept`; `probability` only if all parses of the sentence are written). A plain beam must be at
+    /// least as wide; the first parse is the same as without this flag, and the others are not pruned. A wider --beam finds
+    /// more
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MAX_BEAM))]
     k_best: u16,
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::{Value, json};
-use treewright::decode::{ExactSettings, Guarantee, Method};
+use treewright::decode::{Effort, ExactSettings, Guarantee, Method};
 use treewright::eval::plot::{Plot, Series};
 use treewright::eval::{ConstituentScorer, Params, report};
 use treewright::model::{Parser, ScoredTree, Search, Worker};
@@ -114,6 +114,8 @@ struct Findings {
     /// In how many sentences a beam was better than exact search, which keeps to the rules of the treebank.
     n_outside: usize,
     exact: Contestant,
+    /// What exact search took.
+    effort: Effort,
     beams: Vec<(u16, Contestant)>,
 }
 
@@ -134,6 +136,7 @@ pub fn run(args: &SearchErrorsArgs) -> Result<ExitCode> {
         n_exact: 0,
         n_outside: 0,
         exact: Contestant::new(parser, method),
+        effort: Effort::default(),
         beams: args
             .beams
             .iter()
@@ -170,6 +173,7 @@ pub fn run(args: &SearchErrorsArgs) -> Result<ExitCode> {
 impl Findings {
     fn add(&mut self, gold: &Entry, sentence: &Sentence) {
         let best = self.exact.parse(sentence);
+        self.effort.add(self.exact.worker.take_effort());
         let found: Vec<_> = self.beams.iter_mut().map(|(_, beam)| beam.parse(sentence)).collect();
         self.n_sentences += 1;
         let Some(best) = best.filter(|best| best.guarantee == Guarantee::Exact) else { return };
@@ -212,6 +216,9 @@ impl Findings {
             "exact": self.n_exact,
             "beams": self.beams.iter().map(beam).collect::<Vec<_>>(),
             "exact_f1": report::figure_json(self.exact.f1()),
+            "items": self.effort.items,
+            "work": self.effort.work,
+            "max_search_bytes": self.effort.bytes,
         })
     }
 

@@ -29,6 +29,7 @@ fn trees_say_whether_they_are_the_best() {
     let stats: Value = serde_json::from_str(&std::fs::read_to_string(stats).expect("written")).expect("JSON");
     assert_eq!((&stats["exact"], &stats["not_exact"]), (&exact.len().into(), &0.into()));
     assert!(stats["items"].is_u64() && stats["sentences_per_second"].is_f64(), "{stats}");
+    assert!(stats["work"].as_u64() > Some(0) && stats["max_search_bytes"].as_u64() > Some(0), "{stats}");
     // The heuristic changes the time, and nothing else.
     for heuristic in ["less-constituent", "projection"] {
         assert_eq!(scores(&rows(&["--decoder", "astar", "--heuristic", heuristic], &input)), scores(&exact));
@@ -58,6 +59,40 @@ fn a_search_that_was_stopped_gives_the_beam_and_a_bound() {
     }
 }
 
+/// Every limit leaves the beam's tree or a better one, and says how much better the best could be.
+#[test]
+fn long_sentences_are_not_searched_to_the_end() {
+    let words = |n: usize| vec!["dog"; n].join(" ") + "\n";
+    let input: String = [1, 30, 300, 3000].map(words).concat();
+    let base = ["parse", "--model", searchable(), "--quiet", "--from", "tokens", "--to", "json"];
+    for flags in [&["--decoder", "astar", "--max-memory", "1"][..], &["--decoder", "best-first"]] {
+        let [one, two] =
+            ["1", "2"].map(|jobs| stdout(&[&base[..], flags, &["--jobs", jobs]].concat(), &input));
+        assert_eq!(one, two, "threads change nothing");
+        let rows: Vec<Value> = one.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        assert_eq!(rows.len(), 4);
+        assert_eq!(rows[0]["exact"], true);
+        assert_eq!(rows[3]["exact"], false);
+        for row in rows.iter().filter(|row| row["exact"] == false) {
+            assert!(row["upper_bound"].as_f64().expect("a bound") >= row["score"].as_f64().expect("a score"));
+        }
+    }
+}
+
+#[test]
+fn several_best_trees_have_shares() {
+    let input = short_trees();
+    for decoder in ["astar", "dp"] {
+        let [two, four] = ["2", "4"].map(|k| rows(&["--decoder", decoder, "--k-best", k], &input));
+        let of = |rows: &[Value]| -> Vec<(Value, Value)> {
+            let some = rows.iter().filter(|row| row["parse"].as_u64() <= Some(2));
+            some.map(|row| (row["score"].clone(), row["share_of_kept"].clone())).collect()
+        };
+        assert!(two.iter().all(|row| row["share_of_kept"].as_f64() > Some(0.0)), "{two:?}");
+        assert_eq!(of(&two), of(&four), "{decoder}");
+    }
+}
+
 #[test]
 fn flags_without_effect_and_other_models_are_refused() {
     let astar = ["--decoder", "astar"];
@@ -65,6 +100,8 @@ fn flags_without_effect_and_other_models_are_refused() {
         (searchable(), &["--heuristic", "cascade"][..], "--heuristic has no effect"),
         (searchable(), &["--decoder", "dp", "--max-items", "5"], "--max-items has no effect"),
         (searchable(), &["--decoder", "beam", "--timeout", "1"], "--timeout has no effect"),
+        (searchable(), &["--decoder", "beam", "--max-memory", "1"], "--max-memory has no effect"),
+        (searchable(), &["--decoder", "astar", "--max-memory", "0"], "--max-memory"),
         (searchable(), &["--open-rules"], "--open-rules has no effect"),
         (searchable(), &["--decoder", "best-first", "--heuristic", "cascade"], "has no heuristic"),
         (

@@ -138,7 +138,7 @@ fn merged_states_are_searched_or_refused() {
     assert!(message.contains("--prune-percentile has no effect"), "{message}");
     let wide = ["parse", "--model", dependencies(), "--decoder", "dp", "--beam", "32", "--k-best", "6"];
     let many = stdout(&wide, TEXT);
-    check_ranking(&comments(&many, "parse"), &comments(&many, "score"), &comments(&many, "probability"));
+    check_ranking(&comments(&many, "parse"), &comments(&many, "score"), &comments(&many, "share_of_kept"));
     assert!(comments(&many, "parse").contains(&6.0), "{many}");
     // A beam of one state is greedy.
     let one = ["parse", "--model", dependencies(), "--decoder", "dp", "--beam", "1"];
@@ -155,18 +155,18 @@ fn comments(text: &str, name: &str) -> Vec<f64> {
     text.lines().filter_map(|line| line.strip_prefix(&prefix)).map(|v| v.parse().expect("a number")).collect()
 }
 
-/// Checks ranks, scores and probabilities, sentence by sentence.
+/// Checks ranks, scores and shares, sentence by sentence.
 #[track_caller]
-fn check_ranking(ranks: &[f64], scores: &[f64], probabilities: &[f64]) {
-    assert!(ranks.len() == scores.len() && ranks.len() == probabilities.len());
+fn check_ranking(ranks: &[f64], scores: &[f64], shares: &[f64]) {
+    assert!(ranks.len() == scores.len() && ranks.len() == shares.len());
     assert!(ranks.contains(&2.0), "some sentence has an alternative");
     let mut at = 0;
     while at < ranks.len() {
         let n = ranks[at + 1..].iter().take_while(|&&rank| rank > 1.0).count() + 1;
         assert_eq!(ranks[at..at + n], (1..=n).map(|rank| rank as f64).collect::<Vec<_>>());
         assert!(scores[at..at + n].windows(2).all(|pair| pair[0] >= pair[1]));
-        let sum: f64 = probabilities[at..at + n].iter().sum();
-        assert!((sum - 1.0).abs() < 1e-4 && probabilities[at] > 0.0, "{sum}");
+        let sum: f64 = shares[at..at + n].iter().sum();
+        assert!(sum < 1.0 + 1e-4 && shares[at] > 0.0, "{sum}");
         at += n;
     }
 }
@@ -181,15 +181,16 @@ fn parses_in_conllu_are_ranked_and_documents_start_once() {
     check_ranking(
         &comments(&several, "parse"),
         &comments(&several, "score"),
-        &comments(&several, "probability"),
+        &comments(&several, "share_of_kept"),
     );
+    assert!(!several.contains("# probability = "), "the beam had no room for everything");
     for start in ["# newdoc", "# newpar"] {
         let count = |text: &str| text.lines().filter(|line| line.starts_with(start)).count();
         assert_eq!(count(&several), count(&best), "{start}");
     }
     // The first parses are what there is without the flag.
     let said = |line: &str| {
-        ["parse", "score", "probability", "exact"].iter().any(|n| line.starts_with(&format!("# {n} = ")))
+        ["parse", "score", "share_of_kept", "exact"].iter().any(|n| line.starts_with(&format!("# {n} = ")))
     };
     let first: Vec<&str> = several.split("\n\n").filter(|block| block.contains("# parse = 1\n")).collect();
     let first: Vec<String> =
@@ -197,21 +198,57 @@ fn parses_in_conllu_are_ranked_and_documents_start_once() {
     assert_eq!(first.join("\n\n"), best.trim_end());
 }
 
+/// The figure of a parse is its share of what the beam kept, not of what is written; and pruning leaves as many parses as are
+/// asked for where the beam has them.
+#[test]
+fn shares_do_not_depend_on_how_many_parses_are_wanted() {
+    let input = std::fs::read_to_string(sample("ud_english_ewt.conllu")).expect("a sample");
+    let rows = |k: &str, flags: &[&str]| -> Vec<Value> {
+        let base = ["parse", "--model", dependencies(), "--from", "conllu", "--beam", "8", "--to", "json"];
+        let json = stdout(&[&base[..], &["--k-best", k], flags].concat(), &input);
+        json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    };
+    let all = rows("8", &[]);
+    for k in [2, 3, 5] {
+        let expected: Vec<&Value> = all.iter().filter(|row| row["parse"].as_u64() <= Some(k)).collect();
+        assert_eq!(rows(&k.to_string(), &[]).iter().collect::<Vec<_>>(), expected, "{k}");
+    }
+    // The first parse is found with pruning, the others are not pruned.
+    let hard = rows("3", &["--prune-percentile", "50"]);
+    let n_sentences = |rows: &[Value]| rows.iter().filter(|row| row["parse"] == 1).count();
+    assert!(hard.len() > 2 * n_sentences(&hard), "{} parses", hard.len());
+}
+
+#[test]
+fn probabilities_are_given_where_all_parses_are() {
+    let flags = ["parse", "--model", dependencies(), "--from", "tokens", "--beam", "4096", "--k-best"];
+    let whole = stdout(&[&flags[..], &["4096"]].concat(), "Go\n");
+    let sum: f64 = comments(&whole, "probability").iter().sum();
+    assert!((sum - 1.0).abs() < 1e-3 && !whole.contains("share_of_kept"), "{whole}");
+    let n = comments(&whole, "parse").len();
+    if n > 2 {
+        let some = stdout(&[&flags[..], &["2"]].concat(), "Go\n");
+        assert!(!some.contains("# probability = "), "not all are given: {some}");
+        let figures = comments(&whole, "probability");
+        assert_eq!(comments(&some, "share_of_kept"), figures[..2]);
+    }
+}
+
 #[test]
 fn parses_in_brackets_and_json_say_the_same() {
     let flags = ["parse", "--model", constituents(), "--k-best", "4", "--prune-percentile", "100"];
     let brackets = stdout(&flags, TEXT);
-    let (ranks, scores, probabilities) =
-        (comments(&brackets, "parse"), comments(&brackets, "score"), comments(&brackets, "probability"));
-    check_ranking(&ranks, &scores, &probabilities);
+    let (ranks, scores, shares) =
+        (comments(&brackets, "parse"), comments(&brackets, "score"), comments(&brackets, "share_of_kept"));
+    check_ranking(&ranks, &scores, &shares);
     let json = stdout(&[&flags[..], &["--to", "json"]].concat(), TEXT);
     let rows: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let field = |name: &str| rows.iter().map(|row| row[name].as_f64().expect(name)).collect::<Vec<_>>();
-    assert_eq!((field("parse"), field("score"), field("probability")), (ranks, scores, probabilities));
+    assert_eq!((field("parse"), field("score"), field("share_of_kept")), (ranks, scores, shares));
     assert!(rows.iter().all(|row| row["exact"] == Value::Bool(false)));
     // How much likelier the best is than the next follows from their scores and the number of words.
     for pair in rows.windows(2).filter(|pair| pair[0]["parse"] == 1 && pair[1]["parse"] == 2) {
-        let [[first, second], [p_first, p_second]] = ["score", "probability"]
+        let [[first, second], [p_first, p_second]] = ["score", "share_of_kept"]
             .map(|name| [&pair[0], &pair[1]].map(|row| row[name].as_f64().expect(name)));
         let n_words = pair[0]["tokens"].as_array().expect("tokens").len() as f64;
         let odds = ((second - first) * 10.0 * n_words / first.abs()).exp();
@@ -236,7 +273,7 @@ fn json_has_the_score_also_of_a_single_parse() {
         for line in stdout(&flags, TEXT).lines() {
             let row: Value = serde_json::from_str(line).expect("JSON");
             assert!(row["score"].is_number() && row["exact"] == Value::Bool(false), "{line}");
-            assert!(row.get("parse").is_none() && row.get("probability").is_none(), "{line}");
+            assert!(row.get("parse").is_none() && row.get("share_of_kept").is_none(), "{line}");
         }
         let plain = stdout(&["parse", "--model", model, "--beam", beam], TEXT);
         assert!(!plain.contains("# score"), "{plain}");
@@ -257,7 +294,7 @@ fn every_parse_of_a_document_has_its_own_place() {
     let json = stdout(&[&flags[..], &["--jsonl-field", "text", "--to", "json"]].concat(), documents);
     let row: Value = serde_json::from_str(&json).expect("JSON");
     let trees = row["trees"].as_array().expect("trees");
-    assert!(trees.len() > 1 && trees.iter().all(|tree| tree["probability"].is_number()), "{json}");
+    assert!(trees.len() > 1 && trees.iter().all(|tree| tree["share_of_kept"].is_number()), "{json}");
 }
 
 #[test]
@@ -273,7 +310,7 @@ fn examples_fit_on_a_terminal() {
 
 #[test]
 fn what_a_parser_said_of_the_trees_of_the_input_is_replaced() {
-    let input = "# text = Dogs bark\n# parse = 2\n# score = 7\n# probability = 0.5\n\
+    let input = "# text = Dogs bark\n# parse = 2\n# score = 7\n# probability = 0.5\n# share_of_kept = 0.25\n\
                  1\tDogs\tdog\tNOUN\tNNS\t_\t2\tnsubj\t_\t_\n\
                  2\tbark\tbark\tVERB\tVBP\t_\t0\troot\t_\t_\n\n";
     let parsed = stdout(
@@ -282,4 +319,5 @@ fn what_a_parser_said_of_the_trees_of_the_input_is_replaced() {
     );
     assert!(parsed.starts_with("# text = Dogs bark\n# parse = 1\n"), "{parsed}");
     assert!(!parsed.contains("# score = 7\n") && !parsed.contains("# probability = 0.5\n"), "{parsed}");
+    assert!(!parsed.contains("# share_of_kept = 0.25\n"), "{parsed}");
 }

@@ -4,7 +4,9 @@
 //! it is scored like any action (Zhu et al. 2013; paper 004, section 2.4). In a system without it a finished item keeps
 //! its score until all are finished. Fixed-length systems need neither.
 
-use super::{Decoder, Found, Guarantee, Input, Reference, Violation};
+use std::ops::Range;
+
+use super::{Decoder, Found, Guarantee, Input, Kept, Reference, Violation};
 use crate::config::Update;
 use crate::forest::{Forest, View};
 use crate::ids::ActionId;
@@ -55,6 +57,14 @@ pub struct Beam<S: TransitionSystem> {
     items: Vec<Item<S::State>>,
     /// Where the newest level begins.
     level: usize,
+    /// The levels with as many successors as the beam is wide, or more.
+    full: Vec<Range<usize>>,
+    /// True if one of these is known to have had more.
+    is_narrow: bool,
+    /// True if anything was pruned for its score gap.
+    has_gap: bool,
+    /// True if all derivations of the last sentence were kept, where more than the best was asked for.
+    is_all: bool,
     legal: ActionSet,
     rows: Rows,
     views: Vec<View>,
@@ -71,6 +81,10 @@ impl<S: TransitionSystem> Beam<S> {
             forest: Forest::new(),
             items: Vec::new(),
             level: 0,
+            full: Vec::new(),
+            is_narrow: false,
+            has_gap: false,
+            is_all: false,
             legal: ActionSet::default(),
             rows: Rows::default(),
             views: Vec::new(),
@@ -89,6 +103,8 @@ impl<S: TransitionSystem> Beam<S> {
         self.items.clear();
         self.items.push(Item { state, score: 0.0, parent: 0, action: None, score_gap: 0.0 });
         self.level = 0;
+        self.full.clear();
+        (self.has_gap, self.is_all, self.is_narrow) = (false, false, false);
     }
 
     /// The newest level, best first.
@@ -126,13 +142,19 @@ impl<S: TransitionSystem> Beam<S> {
                 }
             }
         }
-        if self.candidates.is_empty() {
-            self.go_on(system);
-        }
         self.level = self.items.len();
+        if self.candidates.is_empty() {
+            let candidate = self.without_scores(system, level.start);
+            self.candidates.push(candidate);
+        }
+        if self.candidates.len() == width && !self.is_narrow {
+            self.is_narrow = width < self.width;
+            self.full.push(level);
+        }
         let best = self.candidates.first().map_or(0.0, |best| best.score);
         for &Candidate { score, parent, action } in &self.candidates {
             if best - score > self.max_gap {
+                self.has_gap = true;
                 break;
             }
             let Item { state: before, score_gap, .. } = self.items[parent as usize];
@@ -144,22 +166,64 @@ impl<S: TransitionSystem> Beam<S> {
         }
     }
 
-    /// Where no score is a number above minus infinity, takes the first action of the best item that has one.
+    /// The successor of an item where no action of any has a score that counts: broken weights give infinite ones, and none.
     #[cold]
-    fn go_on(&mut self, system: &S) {
-        for parent in self.level..self.items.len() {
-            let Item { state, score, .. } = self.items[parent];
-            system.legal(&self.forest, &state, &mut self.legal);
-            if let Some(action) = self.legal.first() {
-                let parent = parent as u32;
-                self.candidates.push(Candidate { score, parent, action: Some(action) });
-                return;
+    fn without_scores(&mut self, system: &S, parent: usize) -> Candidate {
+        let Item { state, score, .. } = self.items[parent];
+        system.legal(&self.forest, &state, &mut self.legal);
+        Candidate { score, parent: parent as u32, action: self.rows.best(0, &self.legal) }
+    }
+
+    /// True if the beam was too narrow for all successors of a level.
+    fn was_too_narrow(&self, system: &S) -> bool {
+        let mut legal = ActionSet::default();
+        let mut n_successors = |item: &Item<S::State>| {
+            system.legal(&self.forest, &item.state, &mut legal);
+            legal.len().max(1)
+        };
+        let mut exceeds = |level: &Range<usize>| {
+            self.items[level.clone()].iter().map(&mut n_successors).sum::<usize>() > self.width
+        };
+        self.is_narrow || self.full.iter().any(|level| exceeds(level))
+    }
+
+    /// Searches from the start, or once more; what was built before stays in the forest.
+    fn search(&mut self, system: &S, scorer: &mut dyn Scorer, slot: SlotId, start: Item<S::State>) {
+        self.items.clear();
+        self.items.push(start);
+        self.level = 0;
+        self.full.clear();
+        (self.has_gap, self.is_narrow) = (false, false);
+        while !self.is_done(system) {
+            self.step(system, scorer, slot);
+            if self.level > MAX_PAST {
+                self.forget_past(system);
+            }
+        }
+    }
+
+    /// Hands over what is in the beam, but for the first derivation and those with a higher score.
+    fn hand_over(
+        &self,
+        system: &S,
+        (first, most): (&[ActionId], f64),
+        found: &mut dyn FnMut(Found<'_, S>) -> bool,
+    ) {
+        for at in self.level..self.items.len() {
+            let Item { state, score, score_gap, .. } = self.items[at];
+            if score > most || self.actions(system, at) == first {
+                continue;
+            }
+            if !found(Found { forest: &self.forest, state, score, score_gap }) {
+                break;
             }
         }
     }
 
     /// Forgets the items of all levels but the newest, whose parents are then unknown.
-    fn forget_past(&mut self) {
+    fn forget_past(&mut self, system: &S) {
+        self.is_narrow = self.was_too_narrow(system);
+        self.full.clear();
         self.items.drain(..self.level);
         self.level = 0;
     }
@@ -215,21 +279,29 @@ impl<S: TransitionSystem> Decoder<S> for Beam<S> {
         if !sentence.is_empty() {
             let slot = scorer.open_one(sentence);
             self.start(system, sentence);
-            while !self.is_done(system) {
-                self.step(system, scorer, slot);
-                if self.level > MAX_PAST {
-                    self.forget_past();
+            let start = self.items[0];
+            self.search(system, scorer, slot, start);
+            let Item { state, score, score_gap, .. } = self.items[self.level];
+            let first = Found { forest: &self.forest, state, score, score_gap };
+            if found(first) {
+                let first = self.actions(system, self.level);
+                if self.has_gap {
+                    // Pruning is for the best derivation, which stays the same; alternatives come from the whole beam.
+                    let max_gap = std::mem::replace(&mut self.max_gap, f64::INFINITY);
+                    self.search(system, scorer, slot, start);
+                    self.max_gap = max_gap;
                 }
+                self.is_all = !self.was_too_narrow(system);
+                self.hand_over(system, (&first, score), found);
             }
             scorer.close(slot);
-            for &Item { state, score, score_gap, .. } in self.beam() {
-                if !found(Found { forest: &self.forest, state, score, score_gap }) {
-                    break;
-                }
-            }
             self.forest.give_back();
         }
         Guarantee::Heuristic
+    }
+
+    fn kept(&self) -> Kept {
+        Kept { is_all: self.is_all, total: None }
     }
 
     /// Early update: up to where the reference fell out of the beam, or to the end if it came in second. Max-violation: up

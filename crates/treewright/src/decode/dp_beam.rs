@@ -22,8 +22,9 @@ use rustc_hash::FxHashMap;
 
 use self::candidates::{Candidate, Candidates};
 use self::signature::{Signature, Signer};
-use super::k_best::KBest;
-use super::{Beam, Decoder, Found, Guarantee, Input, Reference, Violation, replay};
+use super::greedy::SOME_ACTION;
+use super::k_best::{KBest, MAX_STEPS};
+use super::{Beam, Decoder, Found, Guarantee, Input, Kept, Reference, Violation, Weighing, replay};
 use crate::config::Update;
 use crate::features::Horizon;
 use crate::forest::{Forest, View};
@@ -96,6 +97,10 @@ pub struct DpBeam<S: TransitionSystem> {
     level: usize,
     /// Was anything left out in this sentence?
     is_pruned: bool,
+    /// What was kept, where more than the best was asked for.
+    kept: Kept,
+    /// True if the states of the last sentence could not be merged.
+    is_plain: bool,
     effects: Vec<StackEffect>,
     /// The legal actions of each item of the newest level.
     legal: Vec<ActionSet>,
@@ -134,6 +139,8 @@ impl<S: TransitionSystem> DpBeam<S> {
             edges: Vec::new(),
             level: 0,
             is_pruned: false,
+            kept: Kept::default(),
+            is_plain: false,
             effects: Vec::new(),
             legal: Vec::new(),
             rows: Rows::default(),
@@ -164,23 +171,6 @@ impl<S: TransitionSystem> DpBeam<S> {
             format!("{why} in merged states: use a plain beam, or features that look at fewer places")
         };
         Signer::new(horizon, mergeable.top()).map(|_| ()).map_err(too_far)
-    }
-
-    /// How many derivations of the last sentence the merged states of the last step stand for.
-    fn count(&self) -> f64 {
-        // Of each item, those since its push, and all.
-        let mut counts: Vec<(f64, f64)> = Vec::with_capacity(self.items.len());
-        for item in &self.items {
-            let mut inside = f64::from(u8::from(item.edges.0 == NONE));
-            for edge in self.edges_of(item) {
-                let below = if edge.below == NONE { 1.0 } else { counts[edge.below as usize].0 };
-                inside += below * counts[edge.item as usize].0;
-            }
-            let predictors = self.predictors_of(item);
-            let before: f64 = predictors.iter().map(|before| counts[before.item as usize].1).sum();
-            counts.push((inside, if predictors.is_empty() { inside } else { before * inside }));
-        }
-        counts.iter().skip(self.level).map(|count| count.1).sum()
     }
 
     /// The states in which the push of an item's topmost item happened; none if its stack is empty.
@@ -219,6 +209,7 @@ impl<S: TransitionSystem> DpBeam<S> {
         self.edges.clear();
         self.level = 0;
         self.is_pruned = false;
+        self.kept = Kept::default();
         self.items.push(Item {
             state,
             score: 0.0,
@@ -348,6 +339,18 @@ impl<S: TransitionSystem> DpBeam<S> {
             }
         }
         candidates.finish();
+        if self.candidates.list.is_empty() {
+            self.go_on_without_scores();
+        }
+    }
+
+    /// The successor of the best state where no action of any has a score that counts: broken weights give infinite ones, and
+    /// none.
+    #[cold]
+    fn go_on_without_scores(&mut self) {
+        let action = self.rows.best(0, &self.legal[0]).expect(SOME_ACTION);
+        let score = self.items[self.level].score;
+        self.candidates.list.push(Candidate { score, parent: 0, predictor: 0, action, gain: 0.0 });
     }
 
     /// Makes an item by a push, with all states of the level in which it may have happened.
@@ -462,12 +465,17 @@ impl<S: TransitionSystem> Decoder<S> for DpBeam<S> {
         }
         let mergeable = match system.mergeable() {
             Some(mergeable) if self.set_signer(scorer.horizon(), mergeable) => mergeable,
-            _ => return self.plain.decode(Input { system, scorer, sentence }, found),
+            _ => {
+                self.is_plain = true;
+                return self.plain.decode(Input { system, scorer, sentence }, found);
+            }
         };
+        self.is_plain = false;
         if sentence.is_empty() {
             return Guarantee::Exact;
         }
         let slot = scorer.open_one(sentence);
+        let is_log_linear = scorer.is_log_linear();
         let mut task = Task { system, mergeable, scorer, slot };
         self.start(&task, sentence);
         while !self.is_done(system) {
@@ -475,6 +483,7 @@ impl<S: TransitionSystem> Decoder<S> for DpBeam<S> {
             if self.n_bytes() > self.max_bytes {
                 scorer.close(slot);
                 self.forget();
+                self.is_plain = true;
                 return self.plain.decode(Input { system, scorer, sentence }, found);
             }
         }
@@ -483,19 +492,35 @@ impl<S: TransitionSystem> Decoder<S> for DpBeam<S> {
         let actions = self.best_actions(best);
         let (start, score) = (self.items[0].state, self.items[best as usize].score);
         let state = replay(system, &mut self.forest, start, &actions);
-        let mut wants_more = found(Found { forest: &self.forest, state, score, score_gap: 0.0 });
-        if wants_more {
+        if found(Found { forest: &self.forest, state, score, score_gap: 0.0 }) {
+            let total = self.total(Weighing::new(score, sentence.len(), is_log_linear));
             let mut forest = std::mem::replace(&mut self.forest, Forest::new());
             let mut k_best = KBest::new(self);
-            let mut rank = 1;
-            while wants_more && let Some((score, actions)) = k_best.get(rank) {
+            let most = MAX_STEPS / actions.len().max(1);
+            let mut is_cut = true;
+            for rank in 1..=most {
+                let Some((score, actions)) = k_best.get(rank) else {
+                    is_cut = false;
+                    break;
+                };
+                let start = system.start(&mut forest, sentence);
                 let state = replay(system, &mut forest, start, &actions);
-                wants_more = found(Found { forest: &forest, state, score, score_gap: 0.0 });
-                rank += 1;
+                if !found(Found { forest: &forest, state, score, score_gap: 0.0 }) {
+                    break;
+                }
             }
             self.forest = forest;
+            self.kept = Kept { is_all: !self.is_pruned && !is_cut, total: Some(total) };
         }
         if self.is_pruned { Guarantee::Heuristic } else { Guarantee::Exact }
+    }
+
+    fn kept(&self) -> Kept {
+        if self.is_plain { self.plain.kept() } else { self.kept }
+    }
+
+    fn hands_over_all(&self) -> bool {
+        self.is_plain
     }
 
     fn n_derivations(&self) -> Option<f64> {

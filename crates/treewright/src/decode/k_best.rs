@@ -11,6 +11,9 @@ use rustc_hash::FxHashMap;
 
 use crate::ids::ActionId;
 
+/// Derivations are listed as long as they have no more than this many actions together: very many may give the same tree.
+pub(super) const MAX_STEPS: usize = 1 << 22;
+
 /// What a search has found: goals, and the ways to make the derivations of each.
 pub(super) trait Derivations {
     /// Something that has derivations.

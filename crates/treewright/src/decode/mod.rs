@@ -38,6 +38,71 @@ pub enum Guarantee {
     },
 }
 
+/// What exact search took for a sentence, or for several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// The items that it made.
+    pub items: u64,
+    /// All its work, for bounds too, in items ([`ExactSettings::max_items`]).
+    pub work: u64,
+    /// The most memory that it took for one sentence, in bytes.
+    pub bytes: u64,
+}
+
+impl Effort {
+    /// Adds that of another sentence.
+    pub fn add(&mut self, other: Effort) {
+        self.items += other.items;
+        self.work += other.work;
+        self.bytes = self.bytes.max(other.bytes);
+    }
+}
+
+/// How much of all derivations of a sentence a search kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Kept {
+    /// True if it kept all: nothing was pruned, and no limit was reached.
+    pub is_all: bool,
+    /// The sum of the weights ([`Weighing`]) of all derivations that were kept, where a search knows it without handing them
+    /// all over. It then hands them over for as long as they are wanted; other searches hand over all they kept.
+    pub total: Option<f64>,
+}
+
+/// How much a derivation weighs beside the best one of its sentence, which weighs 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weighing {
+    best: f64,
+    temperature: f64,
+}
+
+impl Weighing {
+    /// For scores that are logarithms of probabilities these are their ratios. Those of a linear model say nothing about
+    /// probabilities, and have no unit: they are first divided by a tenth of the best score per word, which is what fits the
+    /// treebanks of the shipped models on average. So this shows how close the alternatives are, and is not calibrated for a model.
+    pub fn new(best: f64, n_words: usize, is_log_probability: bool) -> Self {
+        // A model that scored everything 0 leaves all derivations alike.
+        let of_linear = || (best.abs() / (10.0 * n_words.max(1) as f64)).max(f64::MIN_POSITIVE);
+        Weighing { best, temperature: if is_log_probability { 1.0 } else { of_linear() } }
+    }
+
+    /// The weight of a derivation with this score.
+    pub fn weight(self, score: f64) -> f64 {
+        self.ratio(score, self.best)
+    }
+
+    /// The weight of one score beside another.
+    fn ratio(self, score: f64, other: f64) -> f64 {
+        ((score - other) / self.temperature).exp()
+    }
+
+    /// This many derivations, as the best of them count, whose best score is the first, beside another score.
+    fn share(self, n: f64, score: f64, other: f64) -> f64 {
+        let ratio = self.ratio(score, other);
+        // Of merged states there may be more than numbers go.
+        if ratio == 0.0 { 0.0 } else { n * ratio }
+    }
+}
+
 /// A finished derivation that a search found.
 pub struct Found<'a, S: TransitionSystem> {
     /// The arena of the sentence.
@@ -129,9 +194,20 @@ pub trait Decoder<S: TransitionSystem>: Send {
         None
     }
 
-    /// How many items exact search made for the last sentence; 0 in any other search.
-    fn n_items(&self) -> u64 {
-        0
+    /// How much of all derivations of the last sentence was kept, where more than the best was asked for.
+    fn kept(&self) -> Kept {
+        Kept::default()
+    }
+
+    /// True if the search hands over all that it kept when it is asked to; false if there may be very many more derivations
+    /// than anyone wants, whose weight [`Decoder::kept`] knows.
+    fn hands_over_all(&self) -> bool {
+        true
+    }
+
+    /// What exact search took for the last sentence; nothing in any other search.
+    fn effort(&self) -> Effort {
+        Effort::default()
     }
 
     /// Only the best tree. Decoders that need fewer scores for that may skip the others.

@@ -2,7 +2,7 @@
 //! merged states, where states can be merged.
 
 use super::exhaustive::Exhaustive;
-use super::{Beam, Decoder, DpBeam, Greedy, Guarantee, Input, dp_beam};
+use super::{Beam, Decoder, DpBeam, Greedy, Guarantee, Input, Weighing, dp_beam};
 use crate::features::shipped;
 use crate::laws;
 use crate::registry::{Registered, SystemTag, SystemVisitor};
@@ -43,6 +43,28 @@ impl Scorer for Noise {
     }
 }
 
+/// Scores as broken weights give them: some or all are infinite or no numbers.
+struct Broken {
+    noise: Noise,
+    scores: &'static [f32],
+    is_log_linear: bool,
+}
+
+impl Scorer for Broken {
+    fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
+        self.noise.score(queries, rows);
+        for (row, ..) in Views::by_row(queries) {
+            for score in rows.row_mut(row) {
+                *score = self.scores[score.abs() as usize % self.scores.len()];
+            }
+        }
+    }
+
+    fn is_log_linear(&self) -> bool {
+        self.is_log_linear
+    }
+}
+
 /// All trees that a decoder finds, with their scores.
 fn all<S: TransitionSystem>(
     decoder: &mut dyn Decoder<S>,
@@ -56,6 +78,39 @@ fn all<S: TransitionSystem>(
         true
     });
     (parses, guarantee)
+}
+
+/// A beam knows whether it kept every derivation, and pruning for the best one takes no others away.
+#[track_caller]
+fn check_kept<S: TransitionSystem>(system: &S, noise: &mut Noise, (n, n_all): (usize, usize)) {
+    let sentence = laws::sentence(n);
+    for width in [2, 4, n_all.max(2), 1 << 20] {
+        let mut beam = Beam::new(width);
+        let (whole, _) = all(&mut beam, system, noise, &sentence);
+        assert!(!beam.kept().is_all || whole.len() == n_all, "{} of {n_all}", whole.len());
+        assert!(beam.kept().is_all || width < 1 << 20);
+        for max_gap in [0.0, 1.0, 300.0] {
+            let mut pruned = Beam::new(width).with_max_gap(max_gap);
+            let input = Input { system, scorer: &mut *noise, sentence: &sentence };
+            let best = pruned.best_tree(input).expect("a tree");
+            let (several, _) = all(&mut pruned, system, noise, &sentence);
+            assert!(several[0].0 == best, "the first is the one of a search for one");
+            assert!(several.windows(2).all(|pair| pair[0].1 >= pair[1].1), "best first");
+            let n_others = whole.iter().filter(|parse| parse.1 < several[0].1).count();
+            assert!(several.len() > n_others, "all others of the beam that are not better");
+        }
+    }
+}
+
+#[test]
+fn weights_beside_the_best_are_ratios_of_probabilities() {
+    let weighing = Weighing::new(-2.0, 7, true);
+    assert_eq!(weighing.weight(-2.0), 1.0);
+    assert!((weighing.weight(-3.0) - (-1f64).exp()).abs() < 1e-12);
+    // A linear model's unit is a tenth of the best score per word.
+    let weighing = Weighing::new(200.0, 2, false);
+    assert!((weighing.weight(190.0) - (-1f64).exp()).abs() < 1e-12);
+    assert_eq!(Weighing::new(0.0, 2, false).weight(0.0), 1.0);
 }
 
 #[track_caller]
@@ -81,6 +136,7 @@ fn check<S: TransitionSystem>(system: &S, n: usize) {
         let (exhaustive, guarantee) = all(&mut Exhaustive, system, noise, &sentence);
         assert_eq!(guarantee, Guarantee::Exact);
         assert_eq!(unpruned.len(), exhaustive.len(), "an unpruned beam has every derivation");
+        check_kept(system, noise, (n, exhaustive.len()));
         assert!(unpruned.windows(2).all(|pair| pair[0].1 >= pair[1].1), "best first");
         let scores = |parses: &[(S::Tree, f64)]| parses.iter().map(|parse| parse.1).collect::<Vec<_>>();
         assert_eq!(scores(&unpruned), scores(&exhaustive), "an unpruned beam is exact");
@@ -91,6 +147,33 @@ fn check<S: TransitionSystem>(system: &S, n: usize) {
     }
 }
 
+/// A system for small trees.
+fn small<S: Registered>() -> S {
+    let trees: Vec<(Tree, Sentence)> = match S::TAG.info().kind {
+        TreeKind::Dependencies => {
+            let mut tree = DependencyTree::from_heads([None, Some(0), Some(1)]);
+            tree.arcs
+                .iter_mut()
+                .zip(["root", "a", "b"])
+                .for_each(|(arc, relation)| arc.label = relation.into());
+            vec![(tree.into(), laws::sentence(3))]
+        }
+        TreeKind::Constituents => {
+            let text = b"(ROOT (A (T w0) (T w1)))\n(ROOT (A (T w0)))\n(ROOT (A (A (T w0) (T w1)) (T w2)))\n";
+            let options = ReadOptions { format: InputFormat::Given(Format::Ptb), ..ReadOptions::default() };
+            let opened = treebank::open(&text[..], &options).expect("a format");
+            let entries = opened.reader.map(|entry| entry.expect("a tree"));
+            entries.map(|entry| (entry.tree.expect("a tree"), entry.sentence)).collect()
+        }
+    };
+    let preparer = Preparer::new(&Preparation::default(), S::UNARIES).expect("settings");
+    let prepare = |(tree, sentence): &(Tree, Sentence)| {
+        S::Tree::prepare(tree, sentence, &preparer).expect("a tree of the kind")
+    };
+    let trees: Vec<S::Tree> = trees.iter().map(prepare).collect();
+    S::from_trees(trees.iter(), &SystemOptions::default())
+}
+
 /// Checks a system for small trees.
 struct Check;
 
@@ -98,31 +181,7 @@ impl SystemVisitor for Check {
     type Output = ();
 
     fn visit<S: Registered>(self) {
-        let trees: Vec<(Tree, Sentence)> = match S::TAG.info().kind {
-            TreeKind::Dependencies => {
-                let mut tree = DependencyTree::from_heads([None, Some(0), Some(1)]);
-                tree.arcs
-                    .iter_mut()
-                    .zip(["root", "a", "b"])
-                    .for_each(|(arc, relation)| arc.label = relation.into());
-                vec![(tree.into(), laws::sentence(3))]
-            }
-            TreeKind::Constituents => {
-                let text =
-                    b"(ROOT (A (T w0) (T w1)))\n(ROOT (A (T w0)))\n(ROOT (A (A (T w0) (T w1)) (T w2)))\n";
-                let options =
-                    ReadOptions { format: InputFormat::Given(Format::Ptb), ..ReadOptions::default() };
-                let opened = treebank::open(&text[..], &options).expect("a format");
-                let entries = opened.reader.map(|entry| entry.expect("a tree"));
-                entries.map(|entry| (entry.tree.expect("a tree"), entry.sentence)).collect()
-            }
-        };
-        let preparer = Preparer::new(&Preparation::default(), S::UNARIES).expect("settings");
-        let prepare = |(tree, sentence): &(Tree, Sentence)| {
-            S::Tree::prepare(tree, sentence, &preparer).expect("a tree of the kind")
-        };
-        let trees: Vec<S::Tree> = trees.iter().map(prepare).collect();
-        let system = S::from_trees(trees.iter(), &SystemOptions::default());
+        let system = small::<S>();
         for n in 1..=if S::TAG.info().kind == TreeKind::Dependencies { 3 } else { 2 } {
             check(&system, n);
             if system.mergeable().is_some() {
@@ -137,6 +196,63 @@ impl SystemVisitor for Check {
 fn every_system_obeys_the_decoder_laws() {
     for tag in SystemTag::ALL {
         tag.visit(Check);
+    }
+}
+
+/// Checks that a system's sentences get trees whatever the scores are.
+struct CheckBroken;
+
+impl SystemVisitor for CheckBroken {
+    type Output = ();
+
+    fn visit<S: Registered>(self) {
+        const BROKEN: [&[f32]; 6] = [
+            &[f32::NAN],
+            &[f32::NEG_INFINITY],
+            &[f32::INFINITY],
+            &[f32::NAN, f32::NEG_INFINITY],
+            &[f32::NEG_INFINITY, f32::INFINITY],
+            &[1.0, f32::NAN, f32::NEG_INFINITY, -1.0],
+        ];
+        let system = small::<S>();
+        let cases = BROKEN.into_iter().flat_map(|scores| [(scores, false), (scores, true)]);
+        for (seed, (scores, is_log_linear)) in
+            (0..3).flat_map(|seed| cases.clone().map(move |case| (seed, case)))
+        {
+            let mut scorer = Broken { noise: Noise::new(&system, seed, 1000), scores, is_log_linear };
+            let sentence = laws::sentence(3);
+            let decoders: [&mut dyn Decoder<S>; 4] = [
+                &mut Greedy::default(),
+                &mut Beam::new(1),
+                &mut Beam::new(4),
+                &mut Beam::new(4).with_max_gap(1.0),
+            ];
+            for decoder in decoders {
+                let mut n_found = 0;
+                decoder.decode(
+                    Input { system: &system, scorer: &mut scorer, sentence: &sentence },
+                    &mut |found| {
+                        found.tree(&system);
+                        n_found += 1;
+                        true
+                    },
+                );
+                assert!(n_found > 0, "{:?}, {scores:?}", S::TAG);
+                let input = Input { system: &system, scorer: &mut scorer, sentence: &sentence };
+                assert!(decoder.best_tree(input).is_some());
+            }
+            if system.mergeable().is_some() {
+                let features = shipped(S::INFO.features).expect("the system's own features");
+                dp_beam::tests::check_broken(&system, features.text(), scores);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sentence_with_words_gets_a_tree_whatever_the_scores_are() {
+    for tag in SystemTag::ALL {
+        tag.visit(CheckBroken);
     }
 }
 

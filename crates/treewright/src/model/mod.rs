@@ -19,7 +19,7 @@ mod parser;
 pub(crate) mod part_table;
 
 pub(crate) use parser::{ParseSentence, TypedWorker};
-pub use parser::{Parser, ScoredTree, Search, Worker};
+pub use parser::{Parser, ScoredTree, Search, Share, Worker};
 use part_table::PartEntry;
 pub use part_table::PartKind;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::decode::{Decoder, Guarantee, Input, Inputs, Method};
+use crate::decode::{Decoder, Effort, Guarantee, Input, Inputs, Method, Weighing};
 use crate::error::{Code, Error, Result};
 use crate::model::{Model, ModelInfo, TypedModel};
 use crate::registry::Registered;
@@ -31,26 +31,51 @@ pub struct ScoredTree {
     pub score_gap: f64,
     /// What the search says of the best parse.
     pub guarantee: Guarantee,
-    /// Is the score the logarithm of a probability?
-    pub is_log_probability: bool,
+    /// Its share of all parses of the sentence, where several were wanted.
+    pub share: Option<Share>,
 }
 
-impl ScoredTree {
-    /// How likely each of these trees of one sentence is, if one of them is right: a softmax over their scores. Those of a
-    /// linear model say nothing about probabilities, and have no unit: they are first divided by a tenth of the best tree's
-    /// score per word, which is what fits the treebanks of the shipped models on average. So this shows how close the
-    /// alternatives are, and is not calibrated for a model.
-    pub fn probabilities(trees: &[ScoredTree], n_words: usize) -> Vec<f64> {
-        let best = trees.iter().map(|tree| tree.score).fold(f64::NEG_INFINITY, f64::max);
-        let temperature = if trees.iter().all(|tree| tree.is_log_probability) {
-            1.0
-        } else {
-            // A model that scored everything 0 leaves all trees alike.
-            (best.abs() / (10.0 * n_words.max(1) as f64)).max(f64::MIN_POSITIVE)
-        };
-        let weights: Vec<f64> = trees.iter().map(|tree| ((tree.score - best) / temperature).exp()).collect();
-        let total: f64 = weights.iter().sum();
-        weights.into_iter().map(|weight| weight / total).collect()
+/// The share that a parse has of the weight of all parses that the search kept, of which those that are given may be a part. So
+/// it does not depend on how many are wanted. Scores become weights as [`Weighing`] says.
+///
+/// A beam counts all the derivations of a tree that it kept. Where states are merged, and in exact search, the weight of a
+/// tree is that of its best derivation, because others may be far down the list, unless all are given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    /// The share, from 0 to 1.
+    pub value: f64,
+    /// True if the parses given are all that the sentence has: nothing was pruned and no limit reached. Only then the share
+    /// is a probability.
+    pub is_probability: bool,
+}
+
+/// The trees of one sentence, as a search hands over derivations.
+struct Ranking {
+    trees: Vec<ScoredTree>,
+    /// For each tree the weight of its best derivation, and of all that were handed over.
+    weights: Vec<(f64, f64)>,
+    /// The weight of all derivations that were handed over.
+    total: f64,
+    /// True if there are other trees.
+    is_cut: bool,
+    weighing: Option<Weighing>,
+}
+
+impl Ranking {
+    /// Adds a derivation, whose score is not above that of the one before.
+    fn add(&mut self, tree: Tree, (score, score_gap): (f64, f64), wants_more: bool, weighing: Weighing) {
+        let weight = self.weighing.get_or_insert(weighing).weight(score);
+        self.total += weight;
+        // Different derivations, or trees for the system, may be one tree for the treebank.
+        match self.trees.iter().position(|other| other.tree == tree) {
+            Some(rank) => self.weights[rank].1 += weight,
+            None if wants_more => {
+                let guarantee = Guarantee::Heuristic;
+                self.trees.push(ScoredTree { tree, score, score_gap, guarantee, share: None });
+                self.weights.push((weight, weight));
+            }
+            None => self.is_cut = true,
+        }
     }
 }
 
@@ -215,9 +240,9 @@ impl Worker {
         self.inner.n_derivations()
     }
 
-    /// How many items exact search made for all sentences so far; 0 in any other search.
-    pub fn n_items(&self) -> u64 {
-        self.inner.n_items()
+    /// What exact search took for all sentences since this was last called; nothing in any other search.
+    pub fn take_effort(&mut self) -> Effort {
+        self.inner.take_effort()
     }
 
     /// Up to `k_best` trees, best first.
@@ -233,8 +258,8 @@ pub(crate) trait ParseSentence {
     /// How many derivations of the last sentence were compared to the end, where states were merged.
     fn n_derivations(&self) -> Option<f64>;
 
-    /// How many items exact search made for all sentences so far.
-    fn n_items(&self) -> u64;
+    /// What exact search took for all sentences since this was last called.
+    fn take_effort(&mut self) -> Effort;
 
     /// The first of these, without its score: a little less work.
     fn parse_best(&mut self, sentence: &Sentence, search: Search) -> Option<Tree>;
@@ -253,14 +278,14 @@ pub(crate) struct TypedWorker<S: Registered> {
     /// The decoder of the last search, and its settings.
     decoder: Option<(Method, Box<dyn Decoder<S>>)>,
     encoding: Option<PseudoProjective>,
-    n_items: u64,
+    effort: Effort,
 }
 
 impl<S: Registered> TypedWorker<S> {
     pub(crate) fn new(model: TypedModel<S>, scorer: Box<dyn Scorer>) -> Self {
         // The settings were checked before training; a model file with others encodes nothing.
         let encoding = model.parts.config.pseudo_projective().ok().flatten();
-        TypedWorker { scorer, decoder: None, model, encoding, n_items: 0 }
+        TypedWorker { scorer, decoder: None, model, encoding, effort: Effort::default() }
     }
 
     /// Sees to it that the decoder is the one asked for.
@@ -287,19 +312,33 @@ impl<S: Registered> ParseSentence for TypedWorker<S> {
         let (_, decoder) = self.decoder.as_mut().expect(WAS_SET);
         let (system, encoding) = (&*self.model.system, self.encoding);
         let is_log_probability = self.scorer.is_log_linear();
-        let mut trees: Vec<ScoredTree> = Vec::new();
+        let mut ranking =
+            Ranking { trees: Vec::new(), weights: Vec::new(), total: 0.0, is_cut: false, weighing: None };
+        let hands_over_all = decoder.hands_over_all();
         let guarantee = decoder.decode(Input { system, scorer: &mut *self.scorer, sentence }, &mut |found| {
             let tree = restored(found.tree(system), encoding);
-            // Different derivations, or trees for the system, may be one tree for the treebank.
-            if trees.iter().all(|other| other.tree != tree) {
-                let (score, score_gap) = (found.score, found.score_gap);
-                let guarantee = Guarantee::Heuristic;
-                trees.push(ScoredTree { tree, score, score_gap, guarantee, is_log_probability });
-            }
-            trees.len() < search.k_best
+            let weighing = Weighing::new(found.score, sentence.len(), is_log_probability);
+            let wants_more = ranking.trees.len() < search.k_best;
+            ranking.add(tree, (found.score, found.score_gap), wants_more, weighing);
+            // The others count for the shares.
+            let is_enough = ranking.trees.len() >= search.k_best;
+            ranking.is_cut |= is_enough && !hands_over_all;
+            search.k_best > 1 && (hands_over_all || !is_enough)
         });
-        self.n_items += decoder.n_items();
-        trees.iter_mut().for_each(|tree| tree.guarantee = guarantee);
+        self.effort.add(decoder.effort());
+        let Ranking { mut trees, weights, total, is_cut, .. } = ranking;
+        let kept = decoder.kept();
+        let is_whole = kept.is_all && !is_cut;
+        for (tree, (best, all)) in trees.iter_mut().zip(weights) {
+            tree.guarantee = guarantee;
+            let (weight, of) = match kept.total {
+                Some(of) if !is_whole => (best, of.max(total)),
+                _ => (all, total),
+            };
+            // Scores that are no numbers have no weight.
+            let value = if of > 0.0 { (weight / of).clamp(0.0, 1.0) } else { 0.0 };
+            tree.share = (search.k_best > 1).then_some(Share { value, is_probability: is_whole });
+        }
         trees
     }
 
@@ -307,8 +346,8 @@ impl<S: Registered> ParseSentence for TypedWorker<S> {
         self.decoder.as_ref().and_then(|(_, decoder)| decoder.n_derivations())
     }
 
-    fn n_items(&self) -> u64 {
-        self.n_items
+    fn take_effort(&mut self) -> Effort {
+        std::mem::take(&mut self.effort)
     }
 
     fn parse_best(&mut self, sentence: &Sentence, search: Search) -> Option<Tree> {
@@ -316,7 +355,7 @@ impl<S: Registered> ParseSentence for TypedWorker<S> {
         let (_, decoder) = self.decoder.as_mut().expect(WAS_SET);
         let tree =
             decoder.best_tree(Input { system: &self.model.system, scorer: &mut *self.scorer, sentence });
-        self.n_items += decoder.n_items();
+        self.effort.add(decoder.effort());
         tree.map(|tree| restored(tree, self.encoding))
     }
 
@@ -362,49 +401,61 @@ mod tests {
     use super::*;
     use crate::systems::trees;
 
-    fn probabilities(scores: &[f64], n_words: usize, is_log_probability: bool) -> Vec<f64> {
-        let scored = |&score: &f64| ScoredTree {
-            tree: Tree::from(trees::tree("(A w0)")),
-            score,
-            score_gap: 0.0,
-            guarantee: Guarantee::Heuristic,
-            is_log_probability,
-        };
-        ScoredTree::probabilities(&scores.iter().map(scored).collect::<Vec<_>>(), n_words)
+    /// The shares of trees with these scores in a list of this many.
+    fn shares(scores: &[(&str, f64)], k: usize, n_words: usize, is_log_probability: bool) -> Vec<f64> {
+        let mut ranking =
+            Ranking { trees: Vec::new(), weights: Vec::new(), total: 0.0, is_cut: false, weighing: None };
+        for &(tree, score) in scores {
+            let wants_more = ranking.trees.len() < k;
+            let weighing = Weighing::new(score, n_words, is_log_probability);
+            ranking.add(Tree::from(trees::tree(tree)), (score, 0.0), wants_more, weighing);
+        }
+        ranking.weights.iter().map(|(_, all)| all / ranking.total).collect()
     }
 
     #[track_caller]
-    fn check(scores: &[f64], n_words: usize, expected: &[f64]) {
-        let found = probabilities(scores, n_words, false);
-        assert!(found.iter().zip(expected).all(|(one, other)| (one - other).abs() < 1e-9), "{found:?}");
+    fn check(found: &[f64], expected: &[f64]) {
         assert_eq!(found.len(), expected.len());
+        assert!(found.iter().zip(expected).all(|(one, other)| (one - other).abs() < 1e-9), "{found:?}");
     }
 
+    const A: &str = "(A w0)";
+    const B: &str = "(B w0)";
+    const C: &str = "(C w0)";
+
     #[test]
-    fn probabilities_are_a_softmax_by_score_per_word() {
+    fn shares_are_a_softmax_by_score_per_word() {
         // With 10 a word the unit is 1, whatever the length.
         let odds = 1.0 / (1.0 + (-1f64).exp());
-        check(&[20.0, 19.0], 2, &[odds, 1.0 - odds]);
-        check(&[-30.0, -31.0], 3, &[odds, 1.0 - odds]);
+        check(&shares(&[(A, 20.0), (B, 19.0)], 2, 2, false), &[odds, 1.0 - odds]);
+        check(&shares(&[(A, -30.0), (B, -31.0)], 2, 3, false), &[odds, 1.0 - odds]);
         // The unit grows with the scores, so their scale does not matter, even if it is huge.
-        check(&[2e300, 1.9e300], 2, &[odds, 1.0 - odds]);
-        check(&[10000.0, 9999.0], 1000, &[odds, 1.0 - odds]);
-        check(&[7.0], 3, &[1.0]);
+        check(&shares(&[(A, 2e300), (B, 1.9e300)], 2, 2, false), &[odds, 1.0 - odds]);
+        check(&shares(&[(A, 10000.0), (B, 9999.0)], 2, 1000, false), &[odds, 1.0 - odds]);
+        check(&shares(&[(A, 7.0)], 2, 3, false), &[1.0]);
     }
 
     #[test]
     fn logarithms_of_probabilities_are_those_of_probabilities() {
+        let scores = [(A, 0.5f64.ln()), (B, 0.2f64.ln()), (C, 0.1f64.ln())];
         for n_words in [0, 1, 100] {
-            let found = probabilities(&[0.5f64.ln(), 0.2f64.ln(), 0.1f64.ln()], n_words, true);
-            assert!(found.iter().zip([0.625, 0.25, 0.125]).all(|(one, other)| (one - other).abs() < 1e-9));
+            check(&shares(&scores, 3, n_words, true), &[0.625, 0.25, 0.125]);
+            // Those that are not listed count as well.
+            check(&shares(&scores, 2, n_words, true), &[0.625, 0.25]);
         }
     }
 
     #[test]
+    fn derivations_of_one_tree_are_added_up() {
+        let scores = [(A, 0.4f64.ln()), (B, 0.3f64.ln()), (A, 0.1f64.ln())];
+        check(&shares(&scores, 2, 1, true), &[0.625, 0.375]);
+        check(&shares(&scores, 1, 1, true), &[0.625]);
+    }
+
+    #[test]
     fn a_model_that_scores_nothing_leaves_all_trees_alike() {
-        check(&[0.0, 0.0], 5, &[0.5, 0.5]);
-        check(&[0.0, 0.0], 0, &[0.5, 0.5]);
-        check(&[0.0, -1.0], 5, &[1.0, 0.0]);
-        check(&[], 5, &[]);
+        check(&shares(&[(A, 0.0), (B, 0.0)], 2, 5, false), &[0.5, 0.5]);
+        check(&shares(&[(A, 0.0), (B, 0.0)], 2, 0, false), &[0.5, 0.5]);
+        check(&shares(&[(A, 0.0), (B, -1.0)], 2, 5, false), &[1.0, 0.0]);
     }
 }

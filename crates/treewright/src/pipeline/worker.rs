@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::part::OnDemand;
 use super::tagset::{Fit, UnknownTags};
 use super::{KnownWords, Tagging, language, rerank};
+use crate::decode::Effort;
 use crate::error::Result;
 use crate::features::Vocabulary;
 use crate::lemma::LemmatiserWorker;
@@ -163,9 +164,9 @@ impl AnalyserWorker {
         self.unknown_tags.take()
     }
 
-    /// How many items exact search made for all sentences so far; 0 in any other search.
-    pub fn n_items(&self) -> u64 {
-        self.parser.as_ref().map_or(0, Worker::n_items)
+    /// What exact search took for all sentences since this was last called; nothing in any other search.
+    pub fn take_effort(&mut self) -> Effort {
+        self.parser.as_mut().map_or(Effort::default(), Worker::take_effort)
     }
 
     /// Tags, parses and lemmatises; no tree without a parser, or for a sentence without words.

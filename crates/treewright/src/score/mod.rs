@@ -237,6 +237,11 @@ pub trait ItemScorer {
 
     /// What each action gains from a buffer that begins at word `next`. False if a number is too large.
     fn of_buffer(&mut self, slot: SlotId, next: usize, row: &mut [i16]) -> bool;
+
+    /// A score that no action exceeds in any state. By default the largest sum of two items and a buffer.
+    fn max_score(&self) -> i32 {
+        3 * i32::from(i16::MAX)
+    }
 }
 
 /// Whether a learner is learning.

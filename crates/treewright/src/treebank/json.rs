@@ -31,6 +31,8 @@ struct Object<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     probability: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    share_of_kept: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     exact: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     upper_bound: Option<f64>,
@@ -100,8 +102,8 @@ type Problem = (Code, String);
 impl Object<'_> {
     fn into_entry(self) -> Result<Entry, Problem> {
         let n = self.tokens.len();
-        let Object { parse, score, probability, exact, upper_bound, .. } = self;
-        let info = ParseInfo { parse, score, probability, exact, upper_bound };
+        let Object { parse, score, probability, share_of_kept, exact, upper_bound, .. } = self;
+        let info = ParseInfo { parse, score, probability, share_of_kept, exact, upper_bound };
         if let Some(node) = self.empty_nodes.iter().find(|node| node.after > n) {
             let message = format!("an empty node after word {}; expected at most {n}", node.after);
             return Err((Code::BadId, message));
@@ -147,13 +149,14 @@ impl Object<'_> {
             return Err(Error::new(Code::Unwritable, message));
         }
         let (comments, info) = ParseInfo::split(&sentence.comments);
-        let ParseInfo { parse, score, probability, exact, upper_bound } = info;
+        let ParseInfo { parse, score, probability, share_of_kept, exact, upper_bound } = info;
         Ok(Object {
             id: text(&sentence.id),
             comments: comments.iter().map(text).collect(),
             parse,
             score,
             probability,
+            share_of_kept,
             exact,
             upper_bound,
             tokens: Cow::Borrowed(&sentence.tokens),

@@ -1,5 +1,5 @@
 //! What a parser says about a tree, as comments of its sentence: `# parse = 2`, `# score = 120.5`,
-//! `# probability = 0.25`, `# exact = false`, `# upper_bound = 121`, in this order after all other comments.
+//! `# probability = 0.25` or `# share_of_kept = 0.25`, `# exact = false`, `# upper_bound = 121`, in this order after all other comments.
 //!
 //! CoNLL-U holds them as any other comment, the bracket formats as lines before the tree (these are the only ones
 //! they write), and JSON as fields of the sentence's object.
@@ -16,8 +16,10 @@ pub struct ParseInfo {
     pub parse: Option<u32>,
     /// The sum of its actions' scores.
     pub score: Option<f64>,
-    /// Its probability among the parses that are given.
+    /// Its probability, where all parses of the sentence are given.
     pub probability: Option<f64>,
+    /// Its share of all that the search kept, where there may be other parses.
+    pub share_of_kept: Option<f64>,
     /// Is it surely the best tree for the model?
     pub exact: Option<bool>,
     /// No tree has a higher score than this, where exact search was stopped before it had the best one.
@@ -27,17 +29,19 @@ pub struct ParseInfo {
 const PARSE: &str = "parse";
 const SCORE: &str = "score";
 const PROBABILITY: &str = "probability";
+const SHARE_OF_KEPT: &str = "share_of_kept";
 const EXACT: &str = "exact";
 const UPPER_BOUND: &str = "upper_bound";
 
 impl ParseInfo {
     /// The comment lines for it.
     pub fn comments(&self) -> impl Iterator<Item = Str> {
-        let ParseInfo { parse, score, probability, exact, upper_bound } = *self;
+        let ParseInfo { parse, score, probability, share_of_kept, exact, upper_bound } = *self;
         let lines = [
             line(PARSE, parse),
             line(SCORE, score),
             line(PROBABILITY, probability),
+            line(SHARE_OF_KEPT, share_of_kept),
             line(EXACT, exact),
             line(UPPER_BOUND, upper_bound),
         ];
@@ -53,17 +57,18 @@ impl ParseInfo {
     pub(super) fn split(mut comments: &[Str]) -> (&[Str], Self) {
         let upper_bound = pop(&mut comments, UPPER_BOUND);
         let exact = pop(&mut comments, EXACT);
+        let share_of_kept = pop(&mut comments, SHARE_OF_KEPT);
         let probability = pop(&mut comments, PROBABILITY);
         let score = pop(&mut comments, SCORE);
         let parse = pop(&mut comments, PARSE);
-        (comments, ParseInfo { parse, score, probability, exact, upper_bound })
+        (comments, ParseInfo { parse, score, probability, share_of_kept, exact, upper_bound })
     }
 }
 
 /// Is this one of the comments?
 pub(super) fn is_parse_comment(comment: &str) -> bool {
     let is_line = |value: &str| !value.contains(['\n', '\r', '\0']);
-    [PARSE, SCORE, PROBABILITY, EXACT, UPPER_BOUND]
+    [PARSE, SCORE, PROBABILITY, SHARE_OF_KEPT, EXACT, UPPER_BOUND]
         .iter()
         .any(|name| value_of(comment, name).is_some_and(is_line))
 }
@@ -112,6 +117,7 @@ mod tests {
             ParseInfo::default(),
             ParseInfo { score: Some(-12.25), exact: Some(false), ..ParseInfo::default() },
             ParseInfo { parse: Some(3), score: Some(1e300), probability: Some(0.1), ..ParseInfo::default() },
+            ParseInfo { parse: Some(1), share_of_kept: Some(0.25), ..ParseInfo::default() },
             ParseInfo { exact: Some(false), upper_bound: Some(-0.5), ..ParseInfo::default() },
         ] {
             let mut comments: Vec<Str> = vec!["# text = a".into()];

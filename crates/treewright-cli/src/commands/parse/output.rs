@@ -406,9 +406,11 @@ pub(super) fn make_table(table: &Arc<Table>, partial: &Partial, format: Format) 
 fn title(entry: &Entry) -> String {
     let comments = &entry.sentence.comments;
     let value = |name: &str| comments.iter().rev().find_map(|c| c.strip_prefix("# ")?.strip_prefix(name));
-    match (value("parse = "), value("score = "), value("probability = ")) {
-        (Some(parse), Some(score), Some(probability)) => {
-            format!("parse {parse}, score {score}, probability {probability}")
+    let (probability, share) = (value("probability = "), value("share_of_kept = "));
+    match (value("parse = "), value("score = "), probability.or(share)) {
+        (Some(parse), Some(score), Some(figure)) => {
+            let name = if probability.is_some() { "probability" } else { "share of kept" };
+            format!("parse {parse}, score {score}, {name} {figure}")
         }
         _ => String::new(),
     }

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::time::Instant;
 
 use treewright::Result;
+use treewright::decode::Effort;
 use treewright::parallel::Event;
 use treewright::treebank;
 
@@ -161,7 +162,7 @@ pub(super) struct Totals {
     seconds: f64,
     exact: usize,
     not_exact: usize,
-    items: u64,
+    effort: Effort,
 }
 
 impl Totals {
@@ -177,7 +178,7 @@ impl Totals {
             seconds: state.parsing_seconds,
             exact: state.exact,
             not_exact: state.not_exact,
-            items: state.items,
+            effort: Effort { items: state.items, work: state.work, bytes: state.max_search_bytes },
         }
     }
 
@@ -191,7 +192,8 @@ impl Totals {
         state.parsing_seconds = self.seconds;
         state.exact = self.exact;
         state.not_exact = self.not_exact;
-        state.items = self.items;
+        (state.items, state.work) = (self.effort.items, self.effort.work);
+        state.max_search_bytes = self.effort.bytes;
     }
 
     fn add(&mut self, parsed: &Parsed) {
@@ -201,7 +203,7 @@ impl Totals {
         self.tokens += parsed.n_tokens;
         self.exact += parsed.n_exact;
         self.not_exact += parsed.n_not_exact;
-        self.items += parsed.n_items;
+        self.effort.add(parsed.effort);
     }
 
     /// Says how fast it was, and writes figures if they are wanted; those about proofs if the search can prove anything.
@@ -251,7 +253,10 @@ impl Totals {
             if can_prove {
                 stats["exact"] = self.exact.into();
                 stats["not_exact"] = self.not_exact.into();
-                stats["items"] = self.items.into();
+                let Effort { items, work, bytes } = self.effort;
+                stats["items"] = items.into();
+                stats["work"] = work.into();
+                stats["max_search_bytes"] = bytes.into();
             }
             Output::put(Some(path), format!("{stats:#}\n"))?;
         }

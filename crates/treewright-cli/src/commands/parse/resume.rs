@@ -33,6 +33,8 @@ pub(super) struct State {
     pub exact: usize,
     pub not_exact: usize,
     pub items: u64,
+    pub work: u64,
+    pub max_search_bytes: u64,
     pub skipped: usize,
     pub failed: usize,
     pub parsing_seconds: f64,

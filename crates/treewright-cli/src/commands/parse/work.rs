@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use treewright::decode::Guarantee;
-use treewright::model::{ScoredTree, Search};
+use treewright::decode::{Effort, Guarantee};
+use treewright::model::{ScoredTree, Search, Share};
 use treewright::pipeline::{Analyser, AnalyserWorker, KnownWords, Tagging, UnknownTags};
 use treewright::treebank::{Entry, ParseInfo};
 use treewright::{Result, Sentence};
@@ -76,8 +76,8 @@ pub(super) struct Parsed {
     /// How many trees are proven to be the best ones, and how many are not, where the search can tell.
     pub n_exact: usize,
     pub n_not_exact: usize,
-    /// How many items exact search made.
-    pub n_items: u64,
+    /// What exact search took.
+    pub effort: Effort,
     /// The time it took.
     pub seconds: f64,
     /// Those of its first words.
@@ -112,7 +112,6 @@ impl Thread<'_> {
         let known_words = self.known_words(&entries);
         let n_tagged = entries.iter().filter(|entry| entry.sentence.has_tags()).count();
         let started = Instant::now();
-        let n_items_before = self.worker.n_items();
         let (mut n_exact, mut n_not_exact) = (0, 0);
         let entries: Vec<Vec<Entry>> = match self.said {
             Said::Nothing => self.parse_together(entries)?,
@@ -140,7 +139,7 @@ impl Thread<'_> {
             problems,
             n_exact,
             n_not_exact,
-            n_items: self.worker.n_items() - n_items_before,
+            effort: self.worker.take_effort(),
             known_words,
             unknown_tags: self.worker.take_unknown_tags(),
             n_tagged,
@@ -177,7 +176,6 @@ impl Thread<'_> {
         let Some(guarantee) = parses.first().map(|parse| parse.guarantee) else {
             return Ok((vec![Entry { tree: None, ..entry }], None));
         };
-        let probabilities = ScoredTree::probabilities(&parses, entry.sentence.len());
         let told = |rank: usize, parse: &ScoredTree| {
             let info = ParseInfo {
                 score: Some(parse.score),
@@ -190,12 +188,16 @@ impl Thread<'_> {
                 ..ParseInfo::default()
             };
             match self.said {
-                Said::Rank => ParseInfo {
-                    parse: Some(rank as u32 + 1),
+                Said::Rank => {
                     // No more digits than mean anything.
-                    probability: Some((probabilities[rank] * 1e6).round() / 1e6),
-                    ..info
-                },
+                    let figure = |share: Share| (share.value * 1e6).round() / 1e6;
+                    ParseInfo {
+                        parse: Some(rank as u32 + 1),
+                        probability: parse.share.filter(|share| share.is_probability).map(figure),
+                        share_of_kept: parse.share.filter(|share| !share.is_probability).map(figure),
+                        ..info
+                    }
+                }
                 _ => info,
             }
         };

@@ -20,11 +20,12 @@
 //! a span grows with its nodes and its splits, but not with pairs of nodes.
 
 mod classes;
+mod room;
 mod trace;
 
 use std::ops::Range;
-use std::time::Instant;
 
+use super::budget::Budget;
 use super::rows::{NO_ROW, Table, add, max_of_sums, raise, raise_both, raise_by_sum};
 use super::space::{Grammar, NEVER, Space};
 
@@ -41,8 +42,6 @@ pub(super) struct Settings<'a> {
     pub likeliest: &'a [Vec<usize>],
     /// Trees with a lower score are of no interest.
     pub floor: i32,
-    /// When to give up.
-    pub deadline: Option<Instant>,
 }
 
 /// What is known of an item beside its node: the group of what lies below it, and the class of its first shift. As one
@@ -116,6 +115,8 @@ pub(super) struct Bounds {
     /// The rows of one cell that are worth looking at: the state, and that of the item to its right if the row is for an
     /// item on the left.
     wanted_rows: Vec<(State, Option<State>)>,
+    /// The memory of all this but for rows.
+    fixed_bytes: usize,
     /// For each node the highest score of a tree with it, if that is not below the floor.
     pub totals: Vec<i32>,
 }
@@ -165,61 +166,26 @@ impl Bounds {
         self.right_starts[cell] as usize + state
     }
 
-    /// Makes bounds for the nodes of a space. False if it took too long.
+    /// Makes bounds for the nodes of a space. False if it took too much.
     #[inline(always)]
-    pub(super) fn fill(&mut self, grammar: &Grammar, space: &Space, settings: Settings<'_>) -> bool {
+    pub(super) fn fill(
+        &mut self,
+        grammar: &Grammar,
+        space: &Space,
+        settings: Settings<'_>,
+        budget: &mut Budget,
+    ) -> bool {
         self.sort_shifts(grammar, space, settings);
         self.sort_nodes(grammar, space, settings.max_groups);
-        self.make_room(grammar, space);
-        self.score_shifts(grammar, space);
-        self.score_inside(grammar, space, settings) && self.score_outside(grammar, space, settings)
+        self.make_room(grammar, space, budget)
+            && self.score_shifts(grammar, space, budget)
+            && self.score_inside(grammar, space, settings, budget)
+            && self.score_outside(grammar, space, settings, budget)
     }
 
-    fn make_room(&mut self, grammar: &Grammar, space: &Space) {
-        let (n, columns) = (space.n, grammar.n_reduction_columns());
-        let (mut n_numbers, mut n_shifts) = (0, 0);
-        self.node_starts.clear();
-        self.shift_starts.clear();
-        for node in &space.nodes {
-            let (left, right) = (usize::from(node.left), usize::from(node.right));
-            self.node_starts.push(n_numbers as u32);
-            self.shift_starts.push(n_shifts as u32);
-            n_numbers += self.n_states(left);
-            n_shifts += self.n_groups[left] * self.n_classes[right];
-        }
-        self.node_starts.push(n_numbers as u32);
-        for numbers in [&mut self.inside, &mut self.outside] {
-            numbers.clear();
-            numbers.resize(n_numbers, NEVER);
-        }
-        self.shifts.clear();
-        self.shifts.resize(n_shifts, NEVER);
-        self.totals.clear();
-        self.totals.resize(space.nodes.len(), NEVER);
-        let (mut n_left, mut n_right) = (0, 0);
-        self.left_starts.clear();
-        self.right_starts.clear();
-        for (left, right) in (0..n).flat_map(|left| (left + 1..=n).map(move |right| (left, right))) {
-            self.left_starts.push(n_left as u32);
-            self.right_starts.push(n_right as u32);
-            if !space.over(left, right).is_empty() {
-                n_left += if right < n { self.n_states(left) * self.n_states(right) } else { 0 };
-                n_right += if left > 0 { self.n_states(left) } else { 0 };
-            }
-        }
-        for (numbers, n_rows) in [(&mut self.left_rows, n_left), (&mut self.right_rows, n_right)] {
-            numbers.clear();
-            numbers.resize(n_rows, NO_ROW);
-        }
-        self.as_left.reset(0, columns);
-        self.as_right.reset(0, columns);
-        let most = (0..n).map(|place| self.n_states(place)).max().unwrap_or(1);
-        self.rows.reset(most, columns);
-    }
-
-    /// Scores the shifts after each node, as far as they are known.
+    /// Scores the shifts after each node, as far as they are known. False if it took too much.
     #[inline(always)]
-    fn score_shifts(&mut self, grammar: &Grammar, space: &Space) {
+    fn score_shifts(&mut self, grammar: &Grammar, space: &Space, budget: &mut Budget) -> bool {
         let (n, plain) = (space.n, grammar.plain_shift());
         // Shifts come first among the actions, so rows can be shorter here.
         let columns = grammar.n_shift_columns;
@@ -245,6 +211,11 @@ impl Bounds {
             raise(self.more_below.row_mut(group), below, -i32::from(below[plain]));
         }
         for place in 1..n {
+            let n_nodes: usize =
+                (0..place).map(|left| space.over(left, place).len() * self.n_groups[left]).sum();
+            if !budget.spend(n_nodes) {
+                return false;
+            }
             let shifts: Vec<usize> = space.shifts(grammar, place).collect();
             let (buffer, classes) = (space.buffer(place), &self.classes[place]);
             let n_classes = self.n_classes[place];
@@ -270,6 +241,7 @@ impl Bounds {
                 }
             }
         }
+        true
     }
 
     /// What a node on the left has beside its inside: the shift after it, and what it adds to the first shift above itself.
@@ -279,15 +251,26 @@ impl Bounds {
     }
 
     #[inline(always)]
-    fn score_inside(&mut self, grammar: &Grammar, space: &Space, settings: Settings<'_>) -> bool {
+    fn score_inside(
+        &mut self,
+        grammar: &Grammar,
+        space: &Space,
+        settings: Settings<'_>,
+        budget: &mut Budget,
+    ) -> bool {
         for length in 1..=space.n {
-            if settings.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            if budget.is_late() {
                 return false;
             }
             for left in 0..=space.n - length {
                 let nodes = space.over(left, left + length);
                 if nodes.is_empty() {
                     continue;
+                }
+                if !budget.spend(self.n_steps(space, (left, left + length), nodes.len()))
+                    || !budget.has_room_for_bounds(self.fixed_bytes + self.row_bytes(grammar))
+                {
+                    return false;
                 }
                 if length == 1 {
                     self.score_words(grammar, space, left, nodes.clone());
@@ -400,18 +383,27 @@ impl Bounds {
     }
 
     #[inline(always)]
-    fn score_outside(&mut self, grammar: &Grammar, space: &Space, settings: Settings<'_>) -> bool {
+    fn score_outside(
+        &mut self,
+        grammar: &Grammar,
+        space: &Space,
+        settings: Settings<'_>,
+        budget: &mut Budget,
+    ) -> bool {
         let columns = grammar.n_reduction_columns();
         self.around_left.reset(self.as_left.of_words.n_rows(), columns);
         self.around_right.reset(self.as_right.n_rows(), columns);
         for length in (1..=space.n).rev() {
-            if settings.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            if budget.is_late() {
                 return false;
             }
             for left in 0..=space.n - length {
                 let (right, nodes) = (left + length, space.over(left, left + length));
                 if nodes.is_empty() {
                     continue;
+                }
+                if !budget.spend(2 * self.n_steps(space, (left, right), nodes.len())) {
+                    return false;
                 }
                 if length == space.n {
                     for node in nodes.clone() {

@@ -2,6 +2,7 @@
 
 use super::search::{Derived, Edge, Item, Search};
 use super::space::{Grammar, Space};
+use crate::decode::Weighing;
 use crate::decode::k_best::{Derivations, Way};
 use crate::ids::ActionId;
 
@@ -32,6 +33,39 @@ impl<'a> FoundItems<'a> {
             *end += 1;
         }
         FoundItems { grammar, space, search, edges, starts }
+    }
+
+    /// The weight of all derivations that were found.
+    pub(super) fn total(&self, weighing: Weighing) -> f64 {
+        let items = &self.search.items;
+        let length = |item: &Item| {
+            let span = self.space.nodes[item.node as usize];
+            span.right - span.left
+        };
+        let mut shortest_first: Vec<u32> = (0..items.len() as u32).collect();
+        shortest_first.sort_by_key(|&item| length(&items[item as usize]));
+        // Of each item beside its best derivation.
+        let mut totals = vec![1.0; items.len()];
+        for item in shortest_first {
+            let range = self.starts[item as usize] as usize..self.starts[item as usize + 1] as usize;
+            if range.is_empty() {
+                continue;
+            }
+            let of = |&edge: &u32| {
+                let Derived { edge: Edge { left, right, .. }, added, .. } = self.search.edges[edge as usize];
+                let (left, right) = (left as usize, right as usize);
+                let score = items[left].inside + items[right].inside + added;
+                let best = items[item as usize].inside;
+                weighing.share(totals[left] * totals[right], f64::from(score), f64::from(best))
+            };
+            totals[item as usize] = self.edges[range].iter().map(of).sum();
+        }
+        let of = |&goal: &u32| {
+            let item = &items[goal as usize];
+            let score = item.inside + item.rest(self.grammar, self.space);
+            weighing.share(totals[goal as usize], f64::from(score), weighing.best)
+        };
+        self.search.goals.iter().map(of).sum()
     }
 
     fn shift_of(&self, item: u32) -> ActionId {

@@ -6,17 +6,18 @@
 //! ([`search`]) finds a better derivation, or that there is none.
 
 mod bounds;
+mod budget;
 mod derivations;
 mod rows;
 mod search;
 mod space;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustc_hash::FxHashSet;
 
-use super::k_best::KBest;
-use super::{Beam, Decoder, Found, Guarantee, Input, replay};
+use super::k_best::{KBest, MAX_STEPS};
+use super::{Beam, Decoder, Effort, Found, Guarantee, Input, Kept, Weighing, replay};
 use crate::forest::Forest;
 use crate::ids::ActionId;
 use crate::score::Scorer;
@@ -25,8 +26,9 @@ use crate::system::TransitionSystem;
 use crate::weights::kernel;
 
 use bounds::Bounds;
+use budget::Budget;
 use derivations::FoundItems;
-use search::{Edge, Ending, Limits, NONE, Outside, Problem, Search};
+use search::{Edge, Ending, NONE, Outside, Problem, Search};
 use space::{Grammar, NEVER, Space};
 
 /// How exact search bounds the score of what is not built yet. With a tighter bound it looks at fewer items.
@@ -49,9 +51,12 @@ pub struct ExactSettings {
     pub heuristic: Heuristic,
     /// The width of the beam that gives the first answer, and the answer where a limit stops the search.
     pub beam: usize,
-    /// The most items that are made for one sentence, and the most states of nodes that are bounded.
+    /// The most work for one sentence, counted in items of the search: sixteen rows of scores that are looked at for bounds
+    /// count for one item, and so do sixteen attempts to join two items.
     pub max_items: usize,
-    /// The longest time for one sentence.
+    /// The most memory for one sentence, in bytes.
+    pub max_bytes: usize,
+    /// The longest time for one sentence. What is found then depends on the machine.
     pub timeout: Option<Duration>,
     /// Search also among labels over single words that the treebank never has over words with their tags. (Then nothing at
     /// all is left out; it takes much longer.)
@@ -59,8 +64,12 @@ pub struct ExactSettings {
 }
 
 impl ExactSettings {
-    /// The limit on items while learning.
+    /// The limit on work while learning.
     pub const WHILE_LEARNING: usize = 100_000;
+    /// The limit on work.
+    pub const MAX_ITEMS: usize = 2_000_000;
+    /// The limit on memory.
+    pub const MAX_BYTES: usize = 384 << 20;
 }
 
 impl Default for ExactSettings {
@@ -68,15 +77,18 @@ impl Default for ExactSettings {
         ExactSettings {
             heuristic: Heuristic::Cascade,
             beam: 16,
-            max_items: 2_000_000,
+            max_items: ExactSettings::MAX_ITEMS,
+            max_bytes: ExactSettings::MAX_BYTES,
             timeout: None,
             open_rules: false,
         }
     }
 }
 
-/// The scores of all nodes take at most this many bytes; longer sentences get the answer of the beam.
-const MAX_BYTES: usize = 1 << 30;
+/// Longer sentences get the answer of the beam, whatever the limits: their scores might not fit the numbers here.
+const MAX_WORDS: usize = 1000;
+/// Memory above this is given back after each sentence.
+const KEPT_BYTES: u64 = 64 << 20;
 /// Bounds are made anew as long as they leave at most this share of the nodes, in percent.
 const WORTH_IT: usize = 70;
 /// So few nodes are searched without tighter bounds.
@@ -96,9 +108,9 @@ pub struct AStar<S: TransitionSystem> {
     bounds: Bounds,
     search: Search,
     forest: Forest,
-    n_items: u64,
-    /// How many states of nodes were bounded for this sentence.
-    n_bounded: usize,
+    budget: Budget,
+    effort: Effort,
+    kept: Kept,
 }
 
 /// A derivation.
@@ -136,8 +148,9 @@ impl<S: TransitionSystem> AStar<S> {
             bounds: Bounds::default(),
             search: Search::default(),
             forest: Forest::new(),
-            n_items: 0,
-            n_bounded: 0,
+            budget: Budget::default(),
+            effort: Effort::default(),
+            kept: Kept::default(),
         }
     }
 
@@ -163,7 +176,6 @@ impl<S: TransitionSystem> AStar<S> {
         (max_groups, max_classes): (usize, usize),
         floor: &mut i32,
         mut best: Option<&mut Answer>,
-        deadline: Option<Instant>,
     ) -> Result<(), Late> {
         let merges_labels = self.settings.heuristic == Heuristic::Projection;
         loop {
@@ -171,21 +183,11 @@ impl<S: TransitionSystem> AStar<S> {
             if before == 0 {
                 return Ok(());
             }
-            self.n_bounded += before * max_groups * max_classes;
-            if self.n_bounded > self.settings.max_items {
-                return Err(Late);
-            }
-            let settings = bounds::Settings {
-                max_groups,
-                max_classes,
-                merges_labels,
-                likeliest,
-                floor: *floor,
-                deadline,
-            };
+            let settings =
+                bounds::Settings { max_groups, max_classes, merges_labels, likeliest, floor: *floor };
             let mut is_done = false;
-            let (bounds, space) = (&mut self.bounds, &self.space);
-            kernel::with_avx2(FillBounds { bounds, grammar, space, settings, is_done: &mut is_done });
+            let (bounds, space, budget) = (&mut self.bounds, &self.space, &mut self.budget);
+            kernel::with_avx2(FillBounds { bounds, grammar, space, settings, budget, is_done: &mut is_done });
             if !is_done {
                 return Err(Late);
             }
@@ -213,11 +215,10 @@ impl<S: TransitionSystem> AStar<S> {
         best: &mut Answer,
         upper: &mut Option<i32>,
     ) -> Result<(), Late> {
-        let deadline = self.settings.timeout.map(|timeout| Instant::now() + timeout);
         let mut floor = best.score + 1;
         let stages = self.stages();
         if let Some(&first) = stages.first() {
-            self.bound((grammar, likeliest), first, &mut floor, Some(best), deadline)?;
+            self.bound((grammar, likeliest), first, &mut floor, Some(best))?;
             *upper = self.bounds.totals.iter().copied().max();
         }
         let mut n_nodes = FIRST_NODES;
@@ -239,10 +240,10 @@ impl<S: TransitionSystem> AStar<S> {
             for &stage in stages.iter().skip(usize::from(!is_stale)) {
                 if is_stale || (self.space.nodes.len() > FEW_NODES && self.has_room(stage)) {
                     is_stale = false;
-                    self.bound((grammar, likeliest), stage, &mut target, Some(best), deadline)?;
+                    self.bound((grammar, likeliest), stage, &mut target, Some(best))?;
                 }
             }
-            match self.run(grammar, target, false, deadline) {
+            match self.run(grammar, target, false) {
                 Ending::Stopped(bound) => {
                     *upper = others.map_or(Some(bound), |_| *upper);
                     return Err(Late);
@@ -280,15 +281,15 @@ impl<S: TransitionSystem> AStar<S> {
     }
 
     /// Searches above a floor, with the bounds that were made last.
-    fn run(&mut self, grammar: &Grammar, floor: i32, wants_all: bool, deadline: Option<Instant>) -> Ending {
-        let limits = Limits { max_items: self.settings.max_items, deadline };
+    fn run(&mut self, grammar: &Grammar, floor: i32, wants_all: bool) -> Ending {
         let space = &self.space;
         let outside: &dyn Outside = match self.settings.heuristic {
             Heuristic::None => &UniformOutside { space, most: self.max_step() },
             _ => &BoundedOutside { grammar, space, bounds: &self.bounds },
         };
-        let ending = self.search.run(&Problem { grammar, space, outside, floor, wants_all, limits });
-        self.n_items += self.search.n_items() as u64;
+        let ending =
+            self.search.run(&Problem { grammar, space, outside, floor, wants_all }, &mut self.budget);
+        self.effort.items += self.search.n_items() as u64;
         ending
     }
 }
@@ -298,13 +299,14 @@ struct FillBounds<'a> {
     grammar: &'a Grammar,
     space: &'a Space,
     settings: bounds::Settings<'a>,
+    budget: &'a mut Budget,
     is_done: &'a mut bool,
 }
 
 impl kernel::Work for FillBounds<'_> {
     #[inline(always)]
     fn run<const AVX2: bool>(self) {
-        *self.is_done = self.bounds.fill(self.grammar, self.space, self.settings);
+        *self.is_done = self.bounds.fill(self.grammar, self.space, self.settings, self.budget);
     }
 }
 
@@ -335,8 +337,16 @@ impl Outside for BoundedOutside<'_> {
 }
 
 impl<S: TransitionSystem> AStar<S> {
-    /// Asks the scorer for everything about a sentence; false if it cannot be asked.
+    /// Asks the scorer for everything about a sentence; false if it cannot be asked, or that would take too much.
     fn fill(&mut self, grammar: &Grammar, scorer: &mut dyn Scorer, sentence: &Sentence) -> bool {
+        let n = sentence.len();
+        if n > MAX_WORDS
+            || !self.budget.has_room_for_space(grammar.n_bytes(n))
+            || !self.budget.spend(grammar.n_rows(n))
+        {
+            self.budget.space_bytes = 0;
+            return false;
+        }
         // In a sentence of one word, the label is that of the root.
         let is_free = self.settings.open_rules || sentence.len() == 1;
         let unaries = |token: &Token| if is_free { None } else { grammar.unaries.get(&token.tag).cloned() };
@@ -394,28 +404,32 @@ impl<S: TransitionSystem> AStar<S> {
         grammar: &Grammar,
         (mut floor, likeliest): (i32, &[Vec<usize>]),
         (system, sentence): (&S, &Sentence),
+        weighing: Weighing,
         known: &mut FxHashSet<Vec<ActionId>>,
         found: &mut dyn FnMut(Found<'_, S>) -> bool,
     ) -> Ended {
-        let deadline = self.settings.timeout.map(|timeout| Instant::now() + timeout);
         for &stage in self.stages() {
             let is_wanted = stage == (1, 1) || self.has_room(stage);
-            if is_wanted && self.bound((grammar, likeliest), stage, &mut floor, None, deadline).is_err() {
+            if is_wanted && self.bound((grammar, likeliest), stage, &mut floor, None).is_err() {
                 return Ended::AtLimit;
             }
         }
-        if let Ending::Stopped(_) = self.run(grammar, floor, true, deadline) {
+        if let Ending::Stopped(_) = self.run(grammar, floor, true) {
             return Ended::AtLimit;
         }
         let search = std::mem::take(&mut self.search);
         let space = std::mem::take(&mut self.space);
         let items = FoundItems::new(grammar, &space, &search);
+        self.kept.total = Some(items.total(weighing));
         let mut k_best = KBest::new(&items);
-        let mut ended = Ended::AtFloor;
+        let mut ended = Ended::AtLimit;
         // Below the floor there may be others that the search has left out.
-        for rank in 0.. {
+        for rank in 0..=MAX_STEPS / (2 * space.n) {
             let next = k_best.get(rank).map(|(score, actions)| Answer { actions, score: score as i32 });
-            let Some(answer) = next.filter(|answer| answer.score >= floor) else { break };
+            let Some(answer) = next.filter(|answer| answer.score >= floor) else {
+                ended = Ended::AtFloor;
+                break;
+            };
             if known.insert(answer.actions.clone()) && !self.hand_over(system, sentence, [answer], found) {
                 ended = Ended::Satisfied;
                 break;
@@ -468,39 +482,98 @@ impl<S: TransitionSystem> Decoder<S> for AStar<S> {
             answers.push(Answer { actions: found.actions(system), score: found.score as i32 });
             true
         });
-        (self.n_items, self.n_bounded) = (0, 0);
-        let Some(best) = answers.first() else { return Guarantee::Exact };
-        let (best, worst) = (best.score, answers.last().map_or(0, |answer| answer.score));
-        let grammar = system.span_actions().map(|actions| Grammar::new(&actions, system.n_actions()));
-        let Some(grammar) = grammar.filter(|grammar| grammar.n_bytes(sentence.len()) <= MAX_BYTES) else {
-            self.hand_over(system, sentence, answers, found);
-            return Guarantee::Heuristic;
-        };
-        if !self.fill(&grammar, scorer, sentence) {
-            self.hand_over(system, sentence, answers, found);
-            return Guarantee::Heuristic;
+        self.budget = Budget::new(&self.settings);
+        (self.effort, self.kept) = (Effort::default(), Kept::default());
+        if answers.is_empty() {
+            return Guarantee::Exact;
         }
+        let guarantee = self.improve_on(answers, Input { system, scorer, sentence }, found);
+        self.count();
+        if self.effort.bytes > KEPT_BYTES {
+            (self.space, self.bounds, self.search) = Default::default();
+        }
+        guarantee
+    }
+
+    fn kept(&self) -> Kept {
+        self.kept
+    }
+
+    fn hands_over_all(&self) -> bool {
+        false
+    }
+
+    fn effort(&self) -> Effort {
+        self.effort
+    }
+}
+
+impl<S: TransitionSystem> AStar<S> {
+    /// Adds up what was used for the sentence.
+    fn count(&mut self) {
+        self.effort.work += self.budget.work();
+        self.effort.bytes = self.effort.bytes.max(self.budget.bytes() as u64);
+    }
+
+    /// The sum of the weights of these answers.
+    fn total(answers: &[Answer], weighing: Weighing) -> f64 {
+        answers.iter().map(|answer| weighing.weight(f64::from(answer.score))).sum()
+    }
+
+    /// Hands over the best derivation, and others if they are wanted, after a beam has found these.
+    fn improve_on(
+        &mut self,
+        answers: Vec<Answer>,
+        Input { system, scorer, sentence }: Input<'_, S>,
+        found: &mut dyn FnMut(Found<'_, S>) -> bool,
+    ) -> Guarantee {
+        let is_log_linear = scorer.is_log_linear();
+        let weighing = |score: i32| Weighing::new(f64::from(score), sentence.len(), is_log_linear);
+        let (best, worst) = (answers[0].score, answers.last().map_or(0, |answer| answer.score));
+        let grammar = system.span_actions().map(|actions| Grammar::new(&actions, system.n_actions()));
+        let Some(grammar) = grammar.filter(|grammar| self.fill(grammar, scorer, sentence)) else {
+            let max_step = scorer.by_item().map(|items| f64::from(items.max_score()));
+            self.kept.total = Some(Self::total(&answers, weighing(best)));
+            self.hand_over(system, sentence, answers, found);
+            // Every derivation has this many steps.
+            let n_steps = 2.0 * sentence.len() as f64;
+            return max_step
+                .map_or(Guarantee::Heuristic, |most| Guarantee::Bounded { upper: n_steps * most });
+        };
         let all_nodes = self.space.nodes.clone();
         let likeliest = likeliest_shifts(&grammar, &self.space, &answers);
         let mut answer = answers[0].clone();
         let mut upper = None;
         if let Err(Late) = self.improve(&grammar, &likeliest, &mut answer, &mut upper) {
+            // Nodes that were pruned have no tree above the best one.
+            let upper = upper.unwrap_or_else(|| self.space.upper_bound(&grammar)).max(answer.score);
             // What came up on the way is better than what the beam found.
             let better = Some(answer).filter(|answer| answer.score > best);
-            self.hand_over(system, sentence, better.into_iter().chain(answers), found);
-            return upper
-                .map_or(Guarantee::Heuristic, |upper| Guarantee::Bounded { upper: f64::from(upper) });
+            let answers: Vec<Answer> = better.into_iter().chain(answers).collect();
+            self.kept.total = Some(Self::total(&answers, weighing(answers[0].score)));
+            self.hand_over(system, sentence, answers, found);
+            return Guarantee::Bounded { upper: f64::from(upper) };
         }
+        let weighing = weighing(answer.score);
         let mut known = FxHashSet::from_iter([answer.actions.clone()]);
+        let others = answers.iter().filter(|other| other.actions != answer.actions);
+        self.kept.total =
+            Some(1.0 + others.map(|other| weighing.weight(f64::from(other.score))).sum::<f64>());
         if !self.hand_over(system, sentence, [answer], found) {
             return Guarantee::Exact;
         }
         // The beam has as many derivations as it is wide, so at least as many are not worse than its last.
         for floor in [worst, NEVER] {
+            self.count();
+            self.budget = self.budget.again(&self.settings);
             self.space.restore(all_nodes.clone());
-            match self.hand_over_from(&grammar, (floor, &likeliest), (system, sentence), &mut known, found) {
+            let asked = (system, sentence);
+            match self.hand_over_from(&grammar, (floor, &likeliest), asked, weighing, &mut known, found) {
                 Ended::Satisfied => break,
-                Ended::AtFloor => {}
+                Ended::AtFloor => {
+                    let has_all_labels = self.settings.open_rules || sentence.len() == 1;
+                    self.kept.is_all = floor == NEVER && has_all_labels;
+                }
                 Ended::AtLimit => {
                     let others = answers.into_iter().filter(|answer| !known.contains(&answer.actions));
                     self.hand_over(system, sentence, others, found);
@@ -509,10 +582,6 @@ impl<S: TransitionSystem> Decoder<S> for AStar<S> {
             }
         }
         Guarantee::Exact
-    }
-
-    fn n_items(&self) -> u64 {
-        self.n_items
     }
 }
 

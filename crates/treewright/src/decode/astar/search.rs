@@ -11,10 +11,10 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::hash::{BuildHasher, Hash, Hasher};
-use std::time::Instant;
 
 use rustc_hash::FxHasher;
 
+use super::budget::{Budget, STEPS_PER_ITEM};
 use super::space::{Grammar, Space};
 
 /// Nothing there: no item, or no node.
@@ -41,13 +41,6 @@ impl BuildHasher for InlineHasher {
         value.hash(&mut hasher);
         hasher.finish()
     }
-}
-
-/// What may be looked at, at most.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    pub max_items: usize,
-    pub deadline: Option<Instant>,
 }
 
 /// A bound on what is not under an item: a node, the shift that began it, and the node below.
@@ -134,7 +127,6 @@ pub(super) struct Problem<'a> {
     pub floor: i32,
     /// Are all derivations above the floor wanted, or the best alone?
     pub wants_all: bool,
-    pub limits: Limits,
 }
 
 impl Search {
@@ -144,18 +136,20 @@ impl Search {
     }
 
     /// Searches until the best derivation is found, or all that reach the floor.
-    pub(super) fn run(&mut self, problem: &Problem<'_>) -> Ending {
-        let Problem { space, wants_all, limits, .. } = *problem;
+    pub(super) fn run(&mut self, problem: &Problem<'_>, budget: &mut Budget) -> Ending {
+        let Problem { space, wants_all, .. } = *problem;
         self.clear(space.nodes.len());
         self.predict(problem, NONE, 0, i32::MAX);
-        let mut n_closed = 0;
+        let (mut n_closed, mut n_items) = (0, 0);
         while let Some((priority, Reverse(item))) = self.agenda.pop() {
             if self.items[item as usize].is_closed {
                 continue;
             }
             n_closed += 1;
-            let is_late = || limits.deadline.is_some_and(|deadline| Instant::now() > deadline);
-            if self.items.len() > limits.max_items || (n_closed % PATIENCE == 0 && is_late()) {
+            let made = (self.items.len() - n_items) * STEPS_PER_ITEM as usize;
+            n_items = self.items.len();
+            let has_work = budget.spend(made) && budget.has_room_for_search(self.n_bytes());
+            if !has_work || (n_closed % PATIENCE == 0 && budget.is_late()) {
                 return Ending::Stopped(priority);
             }
             let Item { below, node, .. } = self.items[item as usize];
@@ -172,7 +166,9 @@ impl Search {
             if below != NONE {
                 self.find_joints(problem, item);
                 let left = (self.with_node[below as usize], |item: &Item| item.next_with_node);
-                self.each(left, |search, left| search.join(problem, left, item));
+                if !self.each(left, |search, left| search.join(problem, left, item, budget)) {
+                    return Ending::Stopped(priority);
+                }
                 self.items[item as usize].next_with_below =
                     std::mem::replace(&mut self.with_below[below as usize], item);
             }
@@ -181,7 +177,9 @@ impl Search {
                     self.predict(problem, node, right, priority);
                 }
                 let right = (self.with_below[node as usize], |item: &Item| item.next_with_below);
-                self.each(right, |search, right| search.join(problem, item, right));
+                if !self.each(right, |search, right| search.join(problem, item, right, budget)) {
+                    return Ending::Stopped(priority);
+                }
                 self.items[item as usize].next_with_node =
                     std::mem::replace(&mut self.with_node[node as usize], item);
             }
@@ -189,14 +187,31 @@ impl Search {
         self.goals.first().map_or(Ending::Nothing, |&goal| Ending::Found(goal))
     }
 
-    /// Does something with each item of a list: from the first, to the one after each.
+    /// Does something with each item of a list, from the first to the one after each, until it gives false.
     #[inline(always)]
-    fn each(&mut self, (first, after): (u32, impl Fn(&Item) -> u32), mut with: impl FnMut(&mut Self, u32)) {
+    fn each(
+        &mut self,
+        (first, after): (u32, impl Fn(&Item) -> u32),
+        mut with: impl FnMut(&mut Self, u32) -> bool,
+    ) -> bool {
         let mut item = first;
         while item != NONE {
-            with(self, item);
+            if !with(self, item) {
+                return false;
+            }
             item = after(&self.items[item as usize]);
         }
+        true
+    }
+
+    /// The memory that the search takes. (An item is also in a hash table, in at most so many bytes.)
+    fn n_bytes(&self) -> usize {
+        const ENTRY: usize = 32;
+        self.items.len() * (size_of::<Item>() + ENTRY)
+            + self.agenda.len() * size_of::<(i32, Reverse<u32>)>()
+            + self.joints.len() * size_of::<Joint>()
+            + self.edges.len() * size_of::<Derived>()
+            + self.with_node.len() * 2 * size_of::<u32>()
     }
 
     fn clear(&mut self, n_nodes: usize) {
@@ -247,8 +262,8 @@ impl Search {
         self.items[item as usize].joints = (start, self.joints.len() as u32);
     }
 
-    /// Joins two closed items in all ways.
-    fn join(&mut self, problem: &Problem<'_>, left: u32, right: u32) {
+    /// Joins two closed items in all ways. False if that was too much work.
+    fn join(&mut self, problem: &Problem<'_>, left: u32, right: u32, budget: &mut Budget) -> bool {
         let Problem { grammar, space, floor, wants_all, .. } = *problem;
         let (one, other) = (self.items[left as usize], self.items[right as usize]);
         let one_shift = one.first_shift(grammar, space);
@@ -279,6 +294,7 @@ impl Search {
                 self.agenda.push((priority, Reverse(item)));
             }
         }
+        budget.spend(1 + (other.joints.1 - other.joints.0) as usize)
     }
 }
 

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use super::rows;
 use crate::forest::Kind;
 use crate::ids::LabelId;
 use crate::score::{ItemScorer, Items, Role, SlotId};
@@ -81,10 +82,16 @@ impl Grammar {
         }
     }
 
-    /// The memory that the scores of all nodes of a sentence take.
+    /// At most this many rows have the nodes of a sentence, for an item on top and for one below it.
+    pub(super) fn n_rows(&self, n: usize) -> usize {
+        let n_symbols = self.symbols(&(0..2), n + 2).len().max(self.roots.len());
+        n * (self.inner.len() + 1) + n * (n + 1) / 2 * n_symbols
+    }
+
+    /// The memory that these rows take, with the nodes, of which there may be a copy.
     pub(super) fn n_bytes(&self, n: usize) -> usize {
-        // Two rows for every symbol over every span.
-        n * (n + 1) * self.shifts.len() * self.n_columns * size_of::<i16>()
+        let row = 2 * (self.n_columns + self.n_shift_columns) * size_of::<i16>();
+        self.n_rows(n).saturating_mul(row + 2 * (size_of::<SpanNode>() + size_of::<i32>()))
     }
 
     /// The number that stands for a bare word among the symbols.
@@ -352,6 +359,41 @@ impl Space {
     /// The score of the end, after a complete node.
     pub(super) fn finish(&self, grammar: &Grammar, node: usize) -> i32 {
         i32::from(self.top(node)[grammar.finish]) + i32::from(self.buffer(self.n)[grammar.finish])
+    }
+
+    /// A score that no tree over these nodes exceeds: of each step the highest score that it can have where it is done.
+    pub(super) fn upper_bound(&self, grammar: &Grammar) -> i32 {
+        let columns = self.n_columns;
+        // What items that end at a place, or before it, add from below; nothing if there is none.
+        let mut below = vec![0; columns];
+        let (mut total, mut of_reductions) = (0i64, Vec::with_capacity(self.n + 1));
+        for place in 0..=self.n {
+            let mut top = vec![if place == 0 { 0 } else { NEVER }; columns];
+            let mut before = below.clone();
+            for node in (0..place).flat_map(|left| self.over(left, place)) {
+                rows::raise(&mut top, self.top(node), 0);
+                if place < self.n {
+                    rows::raise(&mut below, self.below(node), 0);
+                }
+            }
+            rows::add(&mut before, self.buffer(place));
+            let score = |action: usize| top[action] + before[action];
+            if place < self.n {
+                let shifts = self.shifts(grammar, place);
+                total += i64::from(shifts.map(score).max().unwrap_or(NEVER));
+            } else {
+                total += i64::from(score(grammar.finish));
+            }
+            let reductions = grammar.left_headed.iter().chain(&grammar.right_headed);
+            of_reductions.push(reductions.map(|&action| score(usize::from(action))).max().unwrap_or(NEVER));
+        }
+        // The last of the reductions can only be done at the end, the one before it there or one place before that, ...
+        let mut most = NEVER;
+        for &score in of_reductions[2.min(self.n)..].iter().rev().take(self.n.saturating_sub(1)) {
+            most = most.max(score);
+            total += i64::from(most);
+        }
+        total.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32
     }
 
     /// Is a temporary illegal here, because nothing is left to take it up?

@@ -272,6 +272,7 @@ fn limits_leave_the_answer_of_the_beam_and_a_bound() {
         let settings =
             ExactSettings { heuristic: Heuristic::None, beam: 1, max_items: 20, ..ExactSettings::default() };
         let (stopped, guarantee) = all(&mut AStar::new(settings), &mut noise, 4);
+        assert_ne!(guarantee, Guarantee::Heuristic);
         if let Guarantee::Bounded { upper } = guarantee {
             n_bounded += 1;
             assert_eq!(stopped, beam);
@@ -297,11 +298,89 @@ fn limits_hold_for_bounds_as_well() {
         match guarantee {
             Guarantee::Exact => assert_eq!(stopped[0].1, best[0].1),
             Guarantee::Bounded { upper } => assert!(upper >= best[0].1),
-            Guarantee::Heuristic => assert_eq!(stopped, beam, "nothing is known before the first bounds"),
+            Guarantee::Heuristic => panic!("a search that was stopped knows a bound"),
         }
         n_stopped += usize::from(guarantee != Guarantee::Exact);
     }
     assert!(n_stopped >= 10);
+}
+
+/// What limits count follows from the sentence, not from those before it, and is not exceeded by more than one step.
+#[test]
+fn work_and_memory_are_limited_for_sentences_of_any_length() {
+    let mut noise = SumOfNoise::new(small().n_actions(), 5, 1000);
+    let settings = |max_items, max_bytes| ExactSettings { max_items, max_bytes, ..ExactSettings::default() };
+    for (n, max_items, max_bytes) in [
+        (12, 40, 1 << 30),
+        (30, 500, 1 << 30),
+        (30, 1 << 20, 200_000),
+        (60, 5000, 1 << 30),
+        (1200, 100, 1 << 20),
+    ] {
+        let (system, sentence) = (small(), laws::sentence(n));
+        let mut fresh = AStar::new(settings(max_items, max_bytes));
+        let mut trees = 0;
+        let guarantee =
+            fresh.decode(Input { system: &system, scorer: &mut noise, sentence: &sentence }, &mut |_| {
+                trees += 1;
+                false
+            });
+        assert_eq!(trees, 1);
+        let Guarantee::Bounded { upper } = guarantee else { panic!("{n} words: {guarantee:?}") };
+        let mut wide = 0.0;
+        Beam::new(64).decode(
+            Input { system: &system, scorer: &mut noise, sentence: &sentence },
+            &mut |found| {
+                wide = found.score;
+                false
+            },
+        );
+        assert!(upper >= wide, "{n} words: {upper} {wide}");
+        let effort = fresh.effort();
+        assert!(effort.bytes <= max_bytes as u64 + 100_000, "{n} words: {effort:?}");
+        assert!(effort.work <= 2 * max_items as u64 + 1000, "{n} words: {effort:?}");
+        // Memory that other sentences left does not count.
+        let mut used = AStar::new(settings(max_items, max_bytes));
+        all(&mut used, &mut noise, 3);
+        assert_eq!(
+            used.decode(Input { system: &system, scorer: &mut noise, sentence: &sentence }, &mut |_| false),
+            guarantee
+        );
+        assert_eq!(used.effort(), effort);
+    }
+}
+
+/// Shares are of all that the search kept, and that is everything if all is handed over.
+#[test]
+fn the_weight_of_all_derivations_is_known() {
+    for (n, seed) in [(1, 1), (2, 2), (3, 3), (3, 4)] {
+        let mut noise = SumOfNoise::new(small().n_actions(), seed, 1000);
+        let (exhaustive, _) = all(&mut Exhaustive, &mut noise, n);
+        let weighing = Weighing::new(exhaustive[0].1, n, false);
+        let total: f64 = exhaustive.iter().map(|parse| weighing.weight(parse.1)).sum();
+        for heuristic in HEURISTICS {
+            let settings = ExactSettings { heuristic, open_rules: true, ..ExactSettings::default() };
+            let mut search = AStar::new(settings);
+            let (found, _) = all(&mut search, &mut noise, n);
+            assert_eq!(found.len(), exhaustive.len());
+            let kept = search.kept();
+            assert!(
+                kept.is_all && kept.total.is_some_and(|kept| (kept / total - 1.0).abs() < 1e-9),
+                "{kept:?}"
+            );
+            // A few of them tell nothing of how many there are, but the beam and what is above it were kept.
+            let mut n_wanted = 2;
+            let system = small();
+            let input = Input { system: &system, scorer: &mut noise, sentence: &laws::sentence(n) };
+            search.decode(input, &mut |_| {
+                n_wanted -= 1;
+                n_wanted > 0
+            });
+            let kept = search.kept();
+            let some = kept.total.expect("a weight");
+            assert!(!kept.is_all && some >= 1.0 && some <= total * (1.0 + 1e-9), "{kept:?}");
+        }
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! topmost item, and whole ones.
 
 use super::{DpBeam, Edge, NONE, Predictor};
+use crate::decode::Weighing;
 use crate::decode::k_best::{Derivations, Way};
 use crate::system::TransitionSystem;
 
@@ -14,6 +15,51 @@ pub(in crate::decode) enum Goal {
     All(u32),
     /// Of an item, since the push.
     Inside(u32),
+}
+
+impl<S: TransitionSystem> DpBeam<S> {
+    /// How many derivations of the last sentence the merged states of the last step stand for.
+    pub(super) fn count(&self) -> f64 {
+        // Of each item, those since its push, and all.
+        let mut counts: Vec<(f64, f64)> = Vec::with_capacity(self.items.len());
+        for item in &self.items {
+            let mut inside = f64::from(u8::from(item.edges.0 == NONE));
+            for edge in self.edges_of(item) {
+                let below = if edge.below == NONE { 1.0 } else { counts[edge.below as usize].0 };
+                inside += below * counts[edge.item as usize].0;
+            }
+            let predictors = self.predictors_of(item);
+            let before: f64 = predictors.iter().map(|before| counts[before.item as usize].1).sum();
+            counts.push((inside, if predictors.is_empty() { inside } else { before * inside }));
+        }
+        counts.iter().skip(self.level).map(|count| count.1).sum()
+    }
+
+    /// The weight of all derivations that the merged states of the last step stand for.
+    pub(super) fn total(&self, weighing: Weighing) -> f64 {
+        // Of each item beside the best derivation of it, those since its push, and all.
+        let mut totals: Vec<(f64, f64)> = Vec::with_capacity(self.items.len());
+        for item in &self.items {
+            let mut inside = f64::from(u8::from(item.edges.0 == NONE));
+            for edge in self.edges_of(item) {
+                let (mut score, mut total) = (edge.gain, totals[edge.item as usize].0);
+                score += self.items[edge.item as usize].inside;
+                if let Some(below) = self.items.get(edge.below as usize) {
+                    score += below.inside;
+                    total *= totals[edge.below as usize].0;
+                }
+                inside += weighing.share(total, score, item.inside);
+            }
+            let predictors = self.predictors_of(item);
+            let of = |before: &Predictor| {
+                weighing.share(totals[before.item as usize].1, before.score, predictors[0].score)
+            };
+            let before: f64 = predictors.iter().map(of).sum();
+            totals.push((inside, if predictors.is_empty() { inside } else { before * inside }));
+        }
+        let last = self.items.iter().zip(&totals).skip(self.level);
+        last.map(|(item, total)| weighing.share(total.1, item.score, weighing.best)).sum()
+    }
 }
 
 impl<S: TransitionSystem> Derivations for DpBeam<S> {

@@ -91,6 +91,10 @@ pub(in crate::decode) fn check<S: TransitionSystem>(system: &S, templates: &str,
         assert_eq!(guarantee, Guarantee::Exact);
         assert_eq!(scores(&merged), scores(&exhaustive), "{n} words, seed {seed}: {templates}");
         assert_eq!(dp.n_derivations(), Some(exhaustive.len() as f64));
+        let weighing = Weighing::new(exhaustive[0].1, n, false);
+        let total: f64 = exhaustive.iter().map(|derivation| weighing.weight(derivation.1)).sum();
+        let kept = dp.kept();
+        assert!(kept.is_all && kept.total.is_some_and(|kept| (kept / total - 1.0).abs() < 1e-9), "{kept:?}");
         let sorted = |derivations: Vec<(Vec<ActionId>, f64)>| {
             let mut actions: Vec<_> = derivations.into_iter().map(|derivation| derivation.0).collect();
             actions.sort();
@@ -108,6 +112,52 @@ pub(in crate::decode) fn check<S: TransitionSystem>(system: &S, templates: &str,
             assert!(narrow[0].1 <= best && narrow.is_sorted_by(|one, other| one.1 >= other.1));
             assert!(guarantee != Guarantee::Exact || narrow[0].1 == best);
         }
+    }
+}
+
+/// Random weights, some of which are broken.
+struct BrokenWeights {
+    weights: RandomWeights,
+    scores: &'static [f32],
+}
+
+impl Scorer for BrokenWeights {
+    fn open(&mut self, sentences: &[&Sentence], slots: &mut Vec<SlotId>) {
+        self.weights.open(sentences, slots);
+    }
+
+    fn close(&mut self, slot: SlotId) {
+        self.weights.close(slot);
+    }
+
+    fn horizon(&self) -> Option<&Horizon> {
+        self.weights.horizon()
+    }
+
+    fn score(&mut self, queries: &[Views<'_>], rows: &mut Rows) {
+        self.weights.score(queries, rows);
+        for (row, ..) in Views::by_row(queries) {
+            for score in rows.row_mut(row) {
+                *score = self.scores[score.abs() as usize % self.scores.len()];
+            }
+        }
+    }
+}
+
+/// Merged search finds derivations even where scores are infinite or no numbers.
+#[track_caller]
+pub(in crate::decode) fn check_broken<S: TransitionSystem>(
+    system: &S,
+    templates: &str,
+    broken: &'static [f32],
+) {
+    let templates = TemplateSet::parse(templates).expect("templates");
+    for (seed, width) in (0..3).flat_map(|seed| [(seed, 1), (seed, 4)]) {
+        let weights = RandomWeights::new(&templates, system.n_actions(), seed, 1000);
+        let scorer = &mut BrokenWeights { weights, scores: broken };
+        assert_eq!(Method::Dp { width }.check(system, scorer), Ok(()));
+        let (found, _) = all(&mut DpBeam::new(width), system, scorer, 3);
+        assert!(!found.is_empty(), "{broken:?}");
     }
 }
 

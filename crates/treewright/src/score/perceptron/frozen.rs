@@ -382,6 +382,11 @@ impl ItemScorer for Frozen {
         let features = Filtered { table: &self.weights, words: self.weights.words(), filter };
         Contexts::fill_buffer(&features, separate, &self.sentences.get(slot).encoded, next, row)
     }
+
+    /// Sums over all templates fit 16 bits ([`scale`]).
+    fn max_score(&self) -> i32 {
+        i32::from(i16::MAX)
+    }
 }
 
 /// A table and what it may have.
