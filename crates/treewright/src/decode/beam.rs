@@ -184,7 +184,7 @@ impl<S: TransitionSystem> Beam<S> {
         let mut exceeds = |level: &Range<usize>| {
             self.items[level.clone()].iter().map(&mut n_successors).sum::<usize>() > self.width
         };
-        self.is_narrow || self.full.iter().any(|level| exceeds(level))
+        self.is_narrow || self.full.iter().any(&mut exceeds)
     }
 
     /// Searches from the start, or once more; what was built before stays in the forest.
