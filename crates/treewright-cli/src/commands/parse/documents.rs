@@ -243,7 +243,7 @@ impl DocumentReader<'_> {
                 };
                 let document =
                     line.and_then(|line| self.json_document(line, number, text_field, trees_field));
-                self.send(document.map_err(|error| (shell, error)), number, pending)
+                self.send(document.map_err(|error| (Box::new(shell), error)), number, pending)
             }),
             Layout::Table { column, dialect, names, tree_column, has_errors, width } => {
                 let mut table = TableReader {
@@ -256,7 +256,7 @@ impl DocumentReader<'_> {
                 };
                 let mut row = |row: Result<Vec<String>>, number: usize| {
                     let has_names = table.expects_names();
-                    let shell = || Document::Row(table.blank_columns(), table.table);
+                    let shell = || Box::new(Document::Row(table.blank_columns(), table.table));
                     match row
                         .map_err(|error| (shell(), error))
                         .and_then(|row| table.document(row, number, self.file))
@@ -303,16 +303,11 @@ impl DocumentReader<'_> {
     }
 
     /// Cuts the text of a document and sends it; or what is known of one that is bad, with the error.
-    fn send(
-        &self,
-        document: Result<Option<(String, Document)>, (Document, Error)>,
-        number: usize,
-        pending: &SharedPending<'_>,
-    ) -> Result<()> {
+    fn send(&self, document: Found, number: usize, pending: &SharedPending<'_>) -> Result<()> {
         let cut = match document {
             Ok(Some((text, document))) => match self.cut(&text, number) {
                 Ok(sentences) => Ok((sentences, document)),
-                Err(error) => Err((document, error)),
+                Err(error) => Err((Box::new(document), error)),
             },
             Ok(None) => return Ok(()),
             Err(bad) => Err(bad),
@@ -322,7 +317,7 @@ impl DocumentReader<'_> {
             Err((_, error)) if self.on_error.is_fatal(&error) => {
                 return pending.with(|pending| pending.bad(error));
             }
-            Err((document, error)) => (Vec::new(), Document::Bad(Box::new(document), error)),
+            Err((document, error)) => (Vec::new(), Document::Bad(document, error)),
         };
         let entries = sentences.into_iter().map(|sentence| Entry { sentence, ..Entry::default() });
         pending.with(|pending| pending.document(document, self.place(number), entries))
@@ -449,6 +444,9 @@ fn error_name(trees: &str) -> String {
     format!("{trees}_error")
 }
 
+/// The text of a document and the rest of it, nothing for a row of names, or what is known of a bad document.
+type Found = Result<Option<(String, Document)>, (Box<Document>, Error)>;
+
 /// A table that is being read.
 struct TableReader<'a> {
     column: &'a Column,
@@ -468,12 +466,7 @@ impl TableReader<'_> {
     }
 
     /// The text of a row, and the rest of it.
-    fn document(
-        &mut self,
-        mut row: Vec<String>,
-        number: usize,
-        file: &str,
-    ) -> Result<Option<(String, Document)>, (Document, Error)> {
+    fn document(&mut self, mut row: Vec<String>, number: usize, file: &str) -> Found {
         let document = if self.expects_names() {
             self.header(std::mem::take(&mut row))
         } else {
@@ -483,7 +476,7 @@ impl TableReader<'_> {
             // What there is of the row, in as many columns as the others have.
             row.resize(self.width.map_or(row.len(), |width| width - 1), String::new());
             let error = Error::at(Code::ColumnCount, number, 1, message).in_file(file);
-            (Document::Row(row, self.table), error)
+            (Box::new(Document::Row(row, self.table)), error)
         })
     }
 

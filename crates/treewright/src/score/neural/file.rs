@@ -304,7 +304,10 @@ fn read_arrays<'a>(
     for Extra { name, dtype, shape, .. } in extra {
         bytes.push(file.next(name, dtype, shape)?);
     }
-    if file.start % 4 != 0 || file.numbers.len() != file.end.next_multiple_of(4) || !file.header.is_empty() {
+    if !file.start.is_multiple_of(4)
+        || file.numbers.len() != file.end.next_multiple_of(4)
+        || !file.header.is_empty()
+    {
         return Err("the network's arrays are not those that its settings name".to_owned());
     }
     if !vectors.is_sound() {
