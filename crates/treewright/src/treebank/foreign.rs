@@ -95,7 +95,7 @@ const ZIP: &[u8] = b"PK\x03\x04";
 /// Where the name of the first file in a zip begins.
 const ZIP_NAME: usize = 30;
 /// As much of a zip as shows what it is.
-const ENOUGH_OF_ZIP: usize = 120;
+const ENOUGH_OF_ZIP: usize = 4096;
 /// The declaration at the beginning of XML is shorter.
 const MAX_DECLARATION: usize = 200;
 const BZIP2_BLOCK: &[u8] = b"1AY&SY";
@@ -120,7 +120,7 @@ pub(super) fn kind_of(bytes: &[u8], is_all: bool) -> Kind {
     }
     if bytes.starts_with(ZIP) {
         return if is_all || bytes.len() >= ENOUGH_OF_ZIP {
-            Kind::Foreign(zip(bytes))
+            Kind::Foreign(zip(&bytes[..bytes.len().min(ENOUGH_OF_ZIP)]))
         } else {
             Kind::Unknown
         };
@@ -164,6 +164,9 @@ fn zip(bytes: &[u8]) -> Foreign {
 
 /// A web page, by its doctype or its first element.
 fn html(bytes: &[u8], is_all: bool) -> Kind {
+    if !is_all && BYTE_ORDER_MARK.starts_with(bytes) {
+        return Kind::Unknown;
+    }
     let mut bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes).trim_ascii_start();
     if bytes.starts_with(b"<?xml") {
         match memchr::memmem::find(bytes, b"?>") {
@@ -185,7 +188,7 @@ fn html(bytes: &[u8], is_all: bool) -> Kind {
                 let is_end = *after == b'>' || after.is_ascii_whitespace();
                 return if is_end { Kind::Foreign(HTML) } else { Kind::Other };
             }
-            _ if n > 0 && !is_all => return Kind::Unknown,
+            _ if !is_all => return Kind::Unknown,
             _ => {}
         }
     }

@@ -609,7 +609,7 @@ fn long_sentences_are_read_in_windows() {
         let differences = rows.flat_map(|(found, exact)| found.iter().zip(exact).map(|(a, b)| (a - b).abs()));
         let largest = differences.fold(0f32, f32::max);
         let size = whole.iter().fold(0f32, |largest, score| largest.max(score.abs()));
-        assert!(largest > 0.0 && largest < 0.03 * size, "{largest} of {size}");
+        assert!(largest > 0.0 && largest < 0.05 * size, "{largest} of {size}");
         assert_eq!(scores_of(&mut *scorer, &long, false), in_windows, "one by one");
         // Sentences of both kinds together.
         let (short, mut slots) = (first(MAX_WHOLE), Vec::new());

@@ -99,17 +99,7 @@ fn parts_are_what_the_treebank_has_data_for() {
     assert!(!parts(&(PROJECTIVE.to_owned() + CROSSING)).contains(&TextPart::Lemmatiser));
     assert!(parts(&(PROJECTIVE.repeat(2) + CROSSING)).contains(&TextPart::Lemmatiser));
     let reasons = choose(&treebank(TWO_ROOTS)).unwrap().reasons;
-    let last = "It has neither tags nor lemmas. Where its text has spaces is guessed from its tokens.";
-    assert_eq!(reasons.last().unwrap(), last);
-}
-
-#[test]
-fn spaces_are_known_from_the_text_or_from_the_tokens() {
-    let last = |text: &str| choose(&treebank(text)).unwrap().reasons.pop().unwrap();
-    let (text, space) = ("# text = A b.\n", "SpaceAfter=No");
-    assert_eq!(last(&PROJECTIVE.replace(text, "")), "It has tags and lemmas.");
-    assert_eq!(last(&PROJECTIVE.replace(space, "_")), "It has tags and lemmas.");
-    assert!(last(&PROJECTIVE.replace(text, "# texts\n").replace(space, "_")).contains("guessed"));
+    assert_eq!(reasons.last().unwrap(), "It has neither tags nor lemmas.");
 }
 
 #[test]
