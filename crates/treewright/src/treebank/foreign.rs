@@ -168,6 +168,9 @@ fn html(bytes: &[u8], is_all: bool) -> Kind {
         return Kind::Unknown;
     }
     let mut bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes).trim_ascii_start();
+    if !is_all && b"<?xml".starts_with(bytes) {
+        return Kind::Unknown;
+    }
     if bytes.starts_with(b"<?xml") {
         match memchr::memmem::find(bytes, b"?>") {
             Some(end) => bytes = bytes[end + 2..].trim_ascii_start(),
