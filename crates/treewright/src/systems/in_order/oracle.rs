@@ -127,15 +127,7 @@ impl DynamicOracle {
     /// Is a wrong root needed (1) once the gold constituents over all words, `without` one of this label, are built on
     /// top of something labelled `below`?
     fn wrong_root(&self, system: &InOrder, without: Option<LabelId>, below: Option<LabelId>) -> u32 {
-        let may_be_root = |label: LabelId| system.table.roots().contains(&label.index());
-        let (mut n_left, mut has_root) = (0, false);
-        for entry in self.over_all() {
-            let count = entry.count - u32::from(without == Some(entry.label));
-            n_left += count;
-            has_root |= count > 0 && may_be_root(entry.label);
-        }
-        let is_free = has_root || n_left == 0 && below.is_some_and(may_be_root);
-        u32::from(!is_free)
+        self.finish_cost(system, without, below, u32::MAX)
     }
 
     /// The same for a bottommost opening, when b0 is at `next`.

@@ -133,7 +133,7 @@ impl DynamicOracle {
 
     /// What is lost at the root when the gold constituents over all words that are still to be built, `without` one
     /// of this label, stand on top of something labelled `below`, with room for so many unaries.
-    fn finish_cost(
+    pub(super) fn finish_cost(
         &self,
         system: &InOrder,
         without: Option<LabelId>,
