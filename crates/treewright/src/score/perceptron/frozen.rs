@@ -383,7 +383,7 @@ impl ItemScorer for Frozen {
         Contexts::fill_buffer(&features, separate, &self.sentences.get(slot).encoded, next, row)
     }
 
-    /// Sums over all templates fit 16 bits ([`scale`]).
+    /// Sums over all templates fit 16 bits (see `scale`).
     fn max_score(&self) -> i32 {
         i32::from(i16::MAX)
     }
