@@ -59,7 +59,7 @@ pub struct ReadArgs {
     #[arg(long)]
     pub many_roots: bool,
 
-    /// Is X in `(X word)` a constituent? Commands that offer the choice have a flag of their own.
+    /// True if X in `(X word)` is a constituent. Commands that offer the choice have a flag of their own.
     #[arg(skip)]
     pub bare_words: bool,
 

@@ -77,7 +77,7 @@ pub fn oracle() -> impl TypedValueParser<Value = OracleKind> {
     one_of(OracleKind::ALL, |oracle| oracle.name())
 }
 
-/// How text is written.
+/// A way in which text is written, with or without spaces.
 pub fn spaces() -> impl TypedValueParser<Value = Spaces> {
     one_of(Spaces::ALL, |spaces| spaces.name())
 }

@@ -1,4 +1,4 @@
-//! What a step costs with the exact dynamic oracle of SR-GAP, for sentences of 10 to 10,000 words.
+//! The cost of a step with the exact dynamic oracle of SR-GAP, for sentences of 10 to 10,000 words.
 //!
 //! Random trees with 30 labels, one constituent in ten discontinuous; walks that follow the oracle but for one random
 //! action in ten, as training with exploration does: `system` is finding the legal actions and applying one, `oracle`

@@ -67,7 +67,7 @@ impl DecoderKind {
 
 by_name!(DecoderKind, "decoder");
 
-/// What happens to trees with empty elements (`-NONE-`), as Penn treebanks have them.
+/// The treatment of trees with empty elements (`-NONE-`), as Penn treebanks have them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Traces {

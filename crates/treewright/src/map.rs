@@ -131,7 +131,7 @@ fn max_unpacked(stored: usize) -> usize {
 
 const TOO_LARGE: &str = "the file is damaged: it unpacks to far more than a model of its size";
 
-/// What every kind of model file that is not gzipped begins with.
+/// The first bytes of every kind of model file that is not gzipped.
 const MODEL_PREFIX: &[u8] = b"TREEW";
 
 /// All bytes of a pipe or a device, if they begin like those of a model: others may never end.

@@ -149,7 +149,7 @@ struct Sides<'a> {
     /// Sentences that EVALB's rules leave out because of their tags.
     n_by_tags: usize,
     notes: Vec<String>,
-    /// How constituents were aligned.
+    /// The way in which constituents were aligned.
     aligned_by: Option<&'static str>,
     collapsed: Vec<Collapsed>,
 }

@@ -123,7 +123,7 @@ pub fn run(args: &DeriveArgs) -> Result<ExitCode> {
     Ok(if n_derived == 0 { ExitCode::FAILURE } else { code })
 }
 
-/// How a word with brackets of its own was read, in a constituent tree that also has words without.
+/// A note on how a word with brackets of its own was read, in a constituent tree that also has words without.
 fn tag_note(entry: &Entry) -> Option<String> {
     if !matches!(entry.tree, Some(Tree::Constituent(_))) {
         return None;

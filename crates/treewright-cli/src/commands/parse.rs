@@ -359,7 +359,7 @@ impl Run<'_> {
 }
 
 impl ParseArgs {
-    /// Could tags in the input be replaced, and did nobody say whether they should be?
+    /// True if tags in the input could be replaced, and no flag says whether they should be.
     fn may_replace_tags(&self, analyser: &Analyser) -> bool {
         !self.retag && !self.keep_tags && !self.read.tagged && analyser.can_tag()
     }

@@ -42,8 +42,8 @@ pub struct ScoringArgs {
     #[arg(long, value_name = "NAME|FILE")]
     pub params: Option<PathBuf>,
 
-    /// How labels with function tags such as NP-SBJ or IP-MAT are compared: up to their first - or =, as the reference
-    /// tools do (strip), or whole (keep) [default: strip]
+    /// Compare labels with function tags such as NP-SBJ or IP-MAT up to their first - or =, as the reference tools do
+    /// (strip), or whole (keep) [default: strip]
     #[arg(long, value_name = "HOW", value_parser = values::choice(FUNCTIONS))]
     pub functions: Option<Functions>,
 

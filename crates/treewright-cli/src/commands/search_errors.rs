@@ -114,7 +114,7 @@ struct Findings {
     /// In how many sentences a beam was better than exact search, which keeps to the rules of the treebank.
     n_outside: usize,
     exact: Contestant,
-    /// What exact search took.
+    /// The effort of exact search.
     effort: Effort,
     beams: Vec<(u16, Contestant)>,
 }

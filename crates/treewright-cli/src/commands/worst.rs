@@ -188,7 +188,7 @@ pub fn keep(worst: &mut Vec<Worst>, n: usize) {
     }
 }
 
-/// Where several sentences stand together, words are named with their sentence: `12:3`.
+/// The prefix that names a word's sentence, where several sentences stand together: `12:3`.
 fn place(sentences: &Range<usize>, i: usize) -> String {
     if sentences.len() == 1 { String::new() } else { format!("{}:", sentences.start + i + 1) }
 }

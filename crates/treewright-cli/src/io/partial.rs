@@ -36,7 +36,7 @@ const INTERVAL: Duration = Duration::from_millis(200);
 pub struct Header {
     /// The version of the program.
     treewright: String,
-    /// Does the partial file hold rows of a table that is made of them at the end?
+    /// True if the partial file holds rows of a table that is made of them at the end.
     is_table: bool,
     /// All that the output depends on, by name.
     pub settings: serde_json::Map<String, Value>,
@@ -70,21 +70,21 @@ impl Header {
 struct Line {
     /// The size of the partial file.
     bytes: u64,
-    /// What has come into the open gzip member since the line before; all of it if the file has grown since.
+    /// The text added to the open gzip member since the line before; all of it if the file has grown since.
     #[serde(skip_serializing_if = "String::is_empty")]
     more: String,
-    /// What the run needs to go on.
+    /// The state that the run needs to go on.
     state: Value,
-    /// Is the output complete, and only to be put in its place?
+    /// True if the output is complete, and only to be put in its place.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     is_finished: bool,
 }
 
-/// What an earlier run has left.
+/// The journal that an earlier run has left.
 struct Left {
     header: Option<Header>,
     last: Option<Line>,
-    /// What is in the open gzip member.
+    /// The text in the open gzip member.
     tail: String,
     /// The length of the complete lines.
     n_bytes: u64,
@@ -116,7 +116,7 @@ impl Left {
     }
 }
 
-/// What to do about what an earlier run has left.
+/// The choices for the output that an earlier run has left.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Earlier {
     /// Refuse to destroy it.
@@ -127,7 +127,7 @@ pub enum Earlier {
     Discard,
 }
 
-/// How a run with a partial output starts.
+/// The start of a run with a partial output.
 pub enum Start {
     /// At the beginning, or after what an earlier run did, if this is its state.
     At(Partial, Option<Value>),
@@ -139,7 +139,7 @@ pub enum Start {
 #[derive(Clone)]
 pub struct Partial(Arc<Mutex<Inner>>);
 
-/// What is said when a run in this state is stopped.
+/// The message when a run in this state is stopped.
 type Message = Box<dyn Fn(&Value, &Path) -> String + Send>;
 
 struct Inner {
@@ -157,7 +157,7 @@ struct Inner {
     journal_bytes: u64,
     /// The last place where the output was whole.
     mark: Option<Mark>,
-    /// What the last line of the journal says.
+    /// The content of the last line of the journal.
     recorded: Recorded,
     started: Instant,
     last: Instant,
@@ -312,7 +312,7 @@ pub fn open(
     Ok(Some(Start::At(Partial(Arc::new(Mutex::new(inner))), None)))
 }
 
-/// Is the journal held by another run? Otherwise this handle holds it now.
+/// True if another run holds the journal. Otherwise this handle holds it now.
 fn is_taken(journal: &File) -> bool {
     matches!(journal.try_lock(), Err(fs::TryLockError::WouldBlock))
 }
@@ -399,7 +399,7 @@ impl Partial {
         self.inner().part.clone()
     }
 
-    /// What was written so far is whole, and this is what a run needs to go on after it.
+    /// Notes that everything written so far is whole, with the state that a run needs to go on after it.
     ///
     /// # Errors
     /// When the journal cannot be written.

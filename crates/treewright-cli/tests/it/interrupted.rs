@@ -18,7 +18,7 @@ fn run(arguments: &[&str]) {
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// How many epochs a training that is to be stopped has.
+/// The number of epochs of a training that is to be stopped.
 #[derive(Clone, Copy)]
 enum Epochs {
     /// More than anybody waits for; the training that goes on has two more than were done.

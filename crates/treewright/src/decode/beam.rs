@@ -16,7 +16,7 @@ use crate::system::{ActionSet, TransitionSystem};
 
 /// Items of past levels that a parse keeps.
 const MAX_PAST: usize = if cfg!(test) { 1 << 7 } else { 1 << 12 };
-/// Where the arena of a sentence takes more bytes, only the best item of each level is kept from then on.
+/// If the arena of a sentence takes more bytes, only the best item of each level is kept from then on.
 const MAX_FOREST: usize = 1 << 30;
 
 /// A state in the beam.
@@ -411,7 +411,8 @@ mod tests {
         }
     }
 
-    /// What a parse forgets on the way changes nothing; where its arena grows too large, the best item goes on alone.
+    /// Items that a parse forgets on the way change nothing; if its arena grows too large, the best item goes on
+    /// alone.
     #[test]
     fn long_sentences_take_less_memory() {
         let system = ArcHybridSwap::with_labels(["a".into(), "b".into()], true);

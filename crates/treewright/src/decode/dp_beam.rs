@@ -85,7 +85,7 @@ const MAX_KEPT: usize = 1 << 25;
 #[derive(Clone, Debug)]
 pub struct DpBeam<S: TransitionSystem> {
     width: usize,
-    /// Where its items take more bytes than this, a sentence is given to the plain beam.
+    /// If its items take more bytes than this, a sentence is given to the plain beam.
     max_bytes: usize,
     plain: Beam<S>,
     forest: Forest,
@@ -97,7 +97,7 @@ pub struct DpBeam<S: TransitionSystem> {
     level: usize,
     /// Was anything left out in this sentence?
     is_pruned: bool,
-    /// What was kept, where more than the best was asked for.
+    /// The derivations that were kept, if more than the best was asked for.
     kept: Kept,
     /// True if the states of the last sentence could not be merged.
     is_plain: bool,

@@ -38,7 +38,7 @@ pub enum Guarantee {
     },
 }
 
-/// What exact search took for a sentence, or for several.
+/// The effort of exact search for a sentence, or for several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
     /// The items that it made.
@@ -58,7 +58,7 @@ impl Effort {
     }
 }
 
-/// How much of all derivations of a sentence a search kept.
+/// The part of all derivations of a sentence that a search kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Kept {
     /// True if it kept all: nothing was pruned, and no limit was reached.
@@ -68,7 +68,7 @@ pub struct Kept {
     pub total: Option<f64>,
 }
 
-/// How much a derivation weighs beside the best one of its sentence, which weighs 1.
+/// The weight of a derivation beside the best one of its sentence, which weighs 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weighing {
     best: f64,
@@ -194,7 +194,7 @@ pub trait Decoder<S: TransitionSystem>: Send {
         None
     }
 
-    /// How much of all derivations of the last sentence was kept, where more than the best was asked for.
+    /// The part of all derivations of the last sentence that was kept, if more than the best was asked for.
     fn kept(&self) -> Kept {
         Kept::default()
     }
@@ -205,7 +205,7 @@ pub trait Decoder<S: TransitionSystem>: Send {
         true
     }
 
-    /// What exact search took for the last sentence; nothing in any other search.
+    /// The effort of exact search for the last sentence; zero in any other search.
     fn effort(&self) -> Effort {
         Effort::default()
     }

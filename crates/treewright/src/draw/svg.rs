@@ -50,7 +50,7 @@ const LIGHT: &str = "\
 .tw text{fill:#1b1f24;stroke:#fff}.tw .tag{fill:#2e7d4f}.tw .label,.tw .rel{fill:#1f5fa8}\
 .tw .gap{fill:#b4560a}.tw .edge,.tw .num,.tw .note{fill:#66707c}";
 
-/// What is other in the dark.
+/// The styles that differ in dark mode.
 const DARK: &str = "\
 .tw .paper{fill:#16191d}.tw .halo{stroke:#16191d}.tw .line{stroke:#7b8591}\
 .tw .tip{fill:#7b8591}.tw .line.mark{stroke:#f0a35c}.tw .tip.mark{fill:#f0a35c}\

@@ -80,7 +80,7 @@ pub(super) fn cut(label: &str) -> &str {
 }
 
 impl Rules {
-    /// What counts of a label.
+    /// The part of a label that counts.
     fn cut<'a>(&self, label: &'a str) -> &'a str {
         match self.functions {
             Functions::Strip => cut(label),

@@ -53,7 +53,7 @@ impl Bracket<'_> {
 
 /// The characters of a unit that count, numbered, with sums of their fingerprints.
 struct Counted {
-    /// How many that count stand before each character.
+    /// The number of counted characters before each character.
     before: Vec<u32>,
     /// The sums over the first characters that count.
     sums: Vec<u128>,
@@ -74,7 +74,7 @@ impl Counted {
         Counted { before, sums }
     }
 
-    /// What counts of a word.
+    /// The characters of a word that count.
     fn within(&self, range: &Range<usize>) -> Yield {
         let (from, to) = (self.before[range.start], self.before[range.end]);
         if from == to {

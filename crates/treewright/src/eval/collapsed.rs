@@ -8,7 +8,7 @@ use crate::tree::ConstituentTree;
 /// Labels of a treebank that count as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collapsed {
-    /// What is left of them: `IP`.
+    /// The part that is left of them: `IP`.
     pub label: String,
     /// The labels themselves, in alphabetical order: `IP-INF`, `IP-MAT`.
     pub labels: Vec<String>,

@@ -290,7 +290,7 @@ pub struct Words {
     pub n_system: usize,
 }
 
-/// Which gold words UAS and LAS count as right.
+/// The gold words that UAS and LAS count as right.
 ///
 /// # Errors
 /// As [`evaluate`].

@@ -179,7 +179,7 @@ impl Rules {
         }
     }
 
-    /// What counts of a label or tag.
+    /// The part of a label or tag that counts.
     pub(super) fn cut<'a>(&self, label: &'a str) -> &'a str {
         match self.functions {
             Functions::Strip => cut(label),
@@ -187,12 +187,12 @@ impl Rules {
         }
     }
 
-    /// What must be the same for two labels to match.
+    /// The name that must be the same for two labels to match.
     pub(super) fn compared<'a>(&'a self, label: &'a str) -> &'a str {
         if self.labeled { self.eq_label.name(self.cut(label)) } else { "" }
     }
 
-    /// Does a constituent over these words count?
+    /// True if a constituent over these words counts.
     pub(super) fn counts(&self, label: &str, words: Yield) -> bool {
         words.n > 0
             && !self.delete_node.contains(self.eq_label.name(self.cut(label)))
@@ -223,7 +223,7 @@ impl Rules {
         gold.children(gold.root()).iter().filter_map(word).collect()
     }
 
-    /// Which words of a gold sentence count.
+    /// A test of which words of a gold sentence count.
     pub(super) fn kept<'a>(
         &'a self,
         sentence: &'a Sentence,

@@ -26,9 +26,9 @@ pub enum Side {
 }
 
 impl Pairing<'_> {
-    /// Are the words of the two files cut differently? Then sentences side by side say little; see
-    /// [`super::alignment`]. Sentences without a tree, and traces, do not matter; other forms of the same number of words
-    /// only do to EVALB, which has no rule for them.
+    /// True if the words of the two files are cut differently, so that sentences side by side say little; see
+    /// [`super::alignment`]. Sentences without a tree, and traces, do not matter; other forms of the same number of
+    /// words only do to EVALB, which has no rule for them.
     pub fn is_cut_differently(&self, style: Style) -> bool {
         fn forms(entry: &Entry) -> impl Iterator<Item = &str> {
             entry.sentence.tokens.iter().filter(|token| !token.is_trace()).map(|token| &*token.form)

@@ -6,7 +6,7 @@ use crate::tree::{Entry, Tree};
 use crate::treebank::Format;
 
 named! {
-    /// How labels with function tags (`NP-SBJ`, `IP-MAT`) are compared.
+    /// The part of labels with function tags (`NP-SBJ`, `IP-MAT`) that is compared.
     pub enum Functions {
         /// Up to the first `-` or `=`, as EVALB and disco-dop do.
         Strip = "strip";
@@ -15,7 +15,7 @@ named! {
     }
 }
 
-/// Whether trees may be discontinuous, which decides between EVALB's rules and disco-dop's: some formats are made for
+/// True if trees may be discontinuous, which decides between EVALB's rules and disco-dop's: some formats are made for
 /// such trees; JSON, and trees of no known format, are asked one by one.
 pub fn may_be_discontinuous(format: Option<Format>, entries: &[Entry]) -> bool {
     let is_discontinuous =
@@ -48,7 +48,7 @@ pub struct Params {
     pub max_error: usize,
     /// Do labels count?
     pub labeled: bool,
-    /// Do labels that differ after `-` or `=` count as the same? No parameter file says so: the tools always cut.
+    /// The part of labels with `-` or `=` that is compared. No parameter file sets it: the tools always cut.
     pub functions: Functions,
     /// Count discontinuous constituents only (disco-dop).
     pub disc_only: bool,

@@ -240,7 +240,7 @@ impl Worker {
         self.inner.n_derivations()
     }
 
-    /// What exact search took for all sentences since this was last called; nothing in any other search.
+    /// The effort of exact search for all sentences since this was last called; zero in any other search.
     pub fn take_effort(&mut self) -> Effort {
         self.inner.take_effort()
     }
@@ -258,7 +258,7 @@ pub(crate) trait ParseSentence {
     /// How many derivations of the last sentence were compared to the end, where states were merged.
     fn n_derivations(&self) -> Option<f64>;
 
-    /// What exact search took for all sentences since this was last called.
+    /// The effort of exact search for all sentences since this was last called.
     fn take_effort(&mut self) -> Effort;
 
     /// The first of these, without its score: a little less work.

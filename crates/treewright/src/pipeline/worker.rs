@@ -164,7 +164,7 @@ impl AnalyserWorker {
         self.unknown_tags.take()
     }
 
-    /// What exact search took for all sentences since this was last called; nothing in any other search.
+    /// The effort of exact search for all sentences since this was last called; zero in any other search.
     pub fn take_effort(&mut self) -> Effort {
         self.parser.as_mut().map_or(Effort::default(), Worker::take_effort)
     }

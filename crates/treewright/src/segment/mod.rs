@@ -67,7 +67,7 @@ pub struct SegmentConfig {
     /// How many times the treebank is laid out as text: once as paragraphs, then with short lines, with a line for
     /// each sentence or each paragraph.
     pub n_layouts: usize,
-    /// How the text is written, where the treebank does not say where its spaces are.
+    /// The way in which the text is written, if the treebank does not say where its spaces are.
     pub spaces: Spaces,
     /// The seed of all that is random.
     pub seed: u64,

@@ -6,7 +6,7 @@ use super::gold::knows_spaces;
 use crate::names::by_name;
 use crate::sentence::Sentence;
 
-/// How text is written, where a treebank does not say where its spaces are.
+/// The way in which text is written, if a treebank does not say where its spaces are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spaces {
@@ -35,10 +35,10 @@ impl Spaces {
 
 by_name!(Spaces, "kind of spaces");
 
-/// Where the text of a treebank has spaces.
+/// The places of spaces in the text of a treebank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// Where the treebank says: it has `# text` or `SpaceAfter=No`.
+    /// Those that the treebank gives: it has `# text` or `SpaceAfter=No`.
     Given,
     /// Between words, but not before or after punctuation.
     Spaced {
@@ -53,7 +53,7 @@ pub enum Written {
 }
 
 impl Written {
-    /// Where the text of these sentences has spaces.
+    /// The places of spaces in the text of these sentences.
     pub fn of(sentences: &[Sentence], spaces: Spaces) -> Written {
         if knows_spaces(sentences) {
             return Written::Given;
@@ -105,7 +105,7 @@ pub(super) fn is_wide(c: char) -> bool {
         | '\u{1AFF0}'..='\u{3FFFF}')
 }
 
-/// Are most letters of a script without spaces?
+/// True if most letters are of a script without spaces.
 fn is_unspaced_script(sentences: &[Sentence]) -> bool {
     let words = sentences.iter().flat_map(|sentence| &sentence.tokens).filter(|token| !token.is_trace());
     let (mut n_unspaced, mut n_letters) = (0u64, 0u64);

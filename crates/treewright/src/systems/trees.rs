@@ -356,8 +356,8 @@ pub trait BracketFixture: OpeningSystem + Registered + Clone {
     /// The system with this limit.
     fn with_limit(&self, limit: Option<u32>) -> Self;
 
-    /// How many constituents of an own choice there may be over `n` words under a limit, several words apart: what there
-    /// is to search grows with it.
+    /// The number of constituents of an own choice that there may be over `n` words under a limit, several words
+    /// apart: the space to search grows with it.
     fn n_places(n: u32, limit: u32) -> u32;
 
     /// The lowest limit under which a gold tree can be built.

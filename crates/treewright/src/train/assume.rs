@@ -1,4 +1,5 @@
-//! What training settles from the data where the settings leave it open, and reports: traces, head rules, spaces, folds.
+//! The decisions that training makes from the data where the settings leave them open, and reports: traces, head
+//! rules, spaces, folds.
 
 use std::borrow::Cow;
 

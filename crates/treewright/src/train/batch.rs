@@ -113,7 +113,7 @@ struct Walk<S: Registered> {
     lane: Lane<S>,
     oracle: Box<dyn Oracle<S>>,
     rng: Rng,
-    /// How many more steps are learnt from.
+    /// The number of steps that are still to be learnt from.
     steps_left: usize,
 }
 

@@ -53,8 +53,8 @@ const STEPS_PER_WORD: usize = 8;
 /// ... but never from fewer than these: no derivation of a sentence of up to 140 words has more.
 const MIN_STEPS: usize = 20_000;
 
-/// How many steps of a sentence an epoch learns from, at most. With SWAP or GAP the number of steps may grow with the square
-/// of the length: a sentence of 10,000 words in random order takes 50 million.
+/// The number of steps of a sentence that an epoch learns from, at most. With SWAP or GAP the number of steps may grow
+/// with the square of the length: a sentence of 10,000 words in random order takes 50 million.
 pub(super) fn max_steps(n_tokens: usize) -> usize {
     (STEPS_PER_WORD * n_tokens).max(MIN_STEPS)
 }

@@ -33,7 +33,7 @@ use crate::word_classes::WordVectors;
 pub struct PipelineConfig {
     /// The parts before the parser.
     pub parts: Vec<TextPart>,
-    /// How the text is written, where the treebank does not say where its spaces are.
+    /// The way in which the text is written, if the treebank does not say where its spaces are.
     pub spaces: Spaces,
     /// Their seed.
     pub text_seed: u64,

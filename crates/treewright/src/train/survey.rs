@@ -1,4 +1,4 @@
-//! Which templates find anything in the training data.
+//! A survey of the templates: those that never find anything in the training data are reported.
 
 use super::{AnyTask, Example};
 use crate::error::{Code, Error, Result};

@@ -174,7 +174,7 @@ impl Line<'_> {
     }
 }
 
-/// How a sentence without words is written.
+/// The notation of a sentence without words.
 pub(super) const NO_WORDS: &str = "(())";
 
 /// How a word without a tag is written.

@@ -108,7 +108,7 @@ impl Iterator for ConlluReader<'_> {
 /// The sentence being read.
 #[derive(Debug, Default)]
 struct Block {
-    /// Are heads and relations left unread?
+    /// True if heads and relations are left unread.
     words_only: bool,
     sentence: Sentence,
     arcs: Vec<Arc>,

@@ -4,7 +4,7 @@
 use super::lines::BYTE_ORDER_MARK;
 use crate::error::{Code, Error};
 
-/// What is known of some first bytes.
+/// The kind of a file, as far as its first bytes tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A file of this kind.
@@ -19,7 +19,7 @@ pub(super) enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Foreign {
     name: &'static str,
-    /// What to do.
+    /// The advice to the user.
     way_out: &'static str,
 }
 
@@ -92,7 +92,7 @@ const HTML: Foreign = Foreign {
 };
 
 const ZIP: &[u8] = b"PK\x03\x04";
-/// Where the name of the first file in a zip begins.
+/// The place where the name of the first file in a zip begins.
 const ZIP_NAME: usize = 30;
 /// As much of a zip as shows what it is.
 const ENOUGH_OF_ZIP: usize = 4096;
@@ -138,7 +138,7 @@ fn bzip2(rest: &[u8], is_all: bool, foreign: Foreign) -> Kind {
     }
 }
 
-/// What a zip is, by the names of its first files.
+/// The kind of file that a zip is, by the names of its first files.
 fn zip(bytes: &[u8]) -> Foreign {
     let has = |name: &[u8]| memchr::memmem::find(bytes, name).is_some();
     let starts = |name: &[u8]| bytes.get(ZIP_NAME..).is_some_and(|rest| rest.starts_with(name));
@@ -202,7 +202,7 @@ fn html(bytes: &[u8], is_all: bool) -> Kind {
 mod tests {
     use super::*;
 
-    /// However much of it is seen at first, the answer is the same.
+    /// Checks the kind of these bytes, and that the answer does not depend on how many of them are seen at first.
     #[track_caller]
     fn check(bytes: &[u8], name: Option<&str>) {
         let found = kind_of(bytes, true);

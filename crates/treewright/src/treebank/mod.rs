@@ -82,7 +82,7 @@ pub struct ReadOptions {
     pub many_roots: bool,
     /// `tokens`: is each token a `word/TAG`?
     pub tagged: bool,
-    /// CoNLL-U and CoNLL-X: are heads and relations left unread, so that no mistake in them matters?
+    /// CoNLL-U and CoNLL-X: true if heads and relations are left unread, so that no mistake in them matters.
     pub words_only: bool,
     /// Brackets: is a tree without words, or a blank line, an entry without words and tree instead of an error?
     pub no_parse: bool,

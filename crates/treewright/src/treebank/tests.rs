@@ -571,7 +571,7 @@ fn bytes_after_gzip_are_named() {
     assert_eq!(items.len(), 18);
 }
 
-/// Whatever the fallback, unless somebody says what it is.
+/// It is refused with any fallback, unless the format is given.
 #[test]
 fn a_file_that_is_no_text_is_refused() {
     let pdf = b"%PDF-1.7\n1 0 obj << >> endobj\n";

@@ -27,7 +27,7 @@ pub(super) trait Layout {
     fn go_on(&mut self, _version: Option<u32>) {}
 }
 
-/// How far a [`Writer`] has come: what the next sentence depends on.
+/// The state of a [`Writer`], on which the next sentence depends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WriterState {
@@ -64,7 +64,7 @@ impl<'a> Writer<'a> {
         Ok(self.sink.write_all(&self.text)?)
     }
 
-    /// How far it has come, for [`Writer::go_on`].
+    /// The state it has come to, for [`Writer::go_on`].
     pub fn state(&self) -> WriterState {
         WriterState {
             n_sentences: self.n_sentences,

@@ -112,7 +112,7 @@ impl Table {
         table.has_all_weights().then_some(table)
     }
 
-    /// Do the weights of every feature stand in the table?
+    /// True if the weights of every feature stand in the table.
     fn has_all_weights(&self) -> bool {
         let (words, row) = (self.words(), row_words(self.n_columns));
         let is_there = |place: u32| {
@@ -421,7 +421,7 @@ mod tests {
         assert!(n_refused > packed.len(), "{n_refused} of {}", 5 * packed.len());
     }
 
-    /// Whatever a place holds, the table is refused, or can be listed, packed and summed.
+    /// With any content of a place, the table is refused, or can be listed, packed and summed.
     #[test]
     fn a_table_with_a_place_outside_it_is_refused() {
         let (n_columns, bits) = (37, 16);

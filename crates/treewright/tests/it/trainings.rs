@@ -15,7 +15,7 @@ use treewright::train::{TrainingData, train_on};
 use treewright::tree::TreeKind;
 use treewright::treebank::{self, Entry, Format, ReadOptions};
 
-/// What the trees of a treebank may look like.
+/// The shape of the trees of a treebank.
 struct Shape {
     max_words: usize,
     /// Constituents have two parts, as they have in treebanks that need no temporary symbols.

@@ -57,7 +57,7 @@ impl EvalArgs {
         Ok(report)
     }
 
-    /// What both ways have in common: labels that collapse.
+    /// The part that both ways of scoring share: labels that collapse.
     fn finish(
         &self,
         report: &mut Report,

@@ -87,16 +87,16 @@ impl Place {
 /// A sentence or document without a tree.
 #[derive(Debug)]
 pub(super) struct Problem {
-    /// Was it read, and could not be written?
+    /// True if it was read, but could not be written.
     pub is_failure: bool,
     pub error: Error,
 }
 
-/// How rows are written.
+/// The layout of rows.
 #[derive(Clone, Copy)]
 pub(super) struct Table {
     dialect: Dialect,
-    /// Is there a column for errors?
+    /// True if there is a column for errors.
     has_errors: bool,
 }
 
@@ -124,7 +124,7 @@ pub(super) enum Layout {
         names: Names,
         /// What the column of the trees is called.
         tree_column: String,
-        /// Is there a column for errors?
+        /// True if there is a column for errors.
         has_errors: bool,
         /// How many columns there are; known after the first row.
         width: Option<usize>,

@@ -203,7 +203,7 @@ impl<'a> Pending<'a> {
         self.give(Batch::Bad(error))
     }
 
-    /// What has been gathered.
+    /// Takes the batch that has been gathered, if there is one.
     fn gathered(&mut self) -> Option<Batch> {
         let (entries, documents) = (std::mem::take(&mut self.entries), std::mem::take(&mut self.documents));
         self.n_words = 0;
@@ -273,9 +273,9 @@ pub(super) struct Input<'a> {
     pub prefers_batches: bool,
     /// Sentences of raw text so far.
     pub n_sentences: usize,
-    /// What was done before.
+    /// The batches that an earlier run has done.
     pub done: Done,
-    /// Can the run be resumed?
+    /// True if the run can be resumed.
     pub is_resumable: bool,
 }
 

@@ -29,7 +29,7 @@ impl Notices {
         }
     }
 
-    /// What there is, for a run that goes on later.
+    /// The notices so far, for a run that goes on later.
     pub(super) fn parts(&self) -> (&KnownWords, Option<&UnknownTags>) {
         (&self.known_words, self.unknown_tags.as_ref())
     }

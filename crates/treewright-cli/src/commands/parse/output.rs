@@ -279,7 +279,7 @@ impl<'a> Sink<'a> {
         Sink::Cells { output, format }
     }
 
-    /// How many entries there are, and where a writer has come to.
+    /// The number of entries, and the state of a writer.
     pub(super) fn state(&self) -> (usize, WriterState) {
         match self {
             Sink::Sequence { n_entries, .. } => (*n_entries, WriterState::default()),

@@ -26,12 +26,12 @@ pub(super) struct Results<'a> {
     sink: Sink<'a>,
     without_tags: &'a WithoutTags,
     summary: Summary,
-    /// What was done, to the end of the last batch.
+    /// The work done, to the end of the last batch.
     state: State,
     progress: Progress<'a>,
 }
 
-/// Where a run notes how far it has come.
+/// The places where a run notes how far it has come.
 pub(super) struct Progress<'a> {
     pub partial: Option<&'a Partial>,
     pub errors: Option<ErrorList>,

@@ -19,7 +19,7 @@ use crate::io::partial::{self, Earlier, Header, Start};
 use crate::io::{OnError, is_dash, say, shown_name, usage};
 use crate::models;
 
-/// What a run has done, to the end of a batch.
+/// The work that a run has done, to the end of a batch.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct State {
@@ -41,7 +41,7 @@ pub(super) struct State {
     pub wall_seconds: f64,
     /// Errors and sentences of the file that is being read.
     pub items_of_file: usize,
-    /// What was written.
+    /// The entries written, and the state of the writer.
     pub entries: usize,
     pub writer: WriterState,
     /// The length of the list of errors.
@@ -73,7 +73,7 @@ impl State {
         (KnownWords { n_known, n_words }, unknown)
     }
 
-    /// How much is whole: "120 documents (340 sentences)".
+    /// The amount that is whole: "120 documents (340 sentences)".
     fn amount(&self) -> String {
         let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
         match self.documents {
@@ -189,7 +189,7 @@ fn settings(args: &ParseArgs) -> Result<Map<String, Value>> {
     Ok(values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
-/// Do rows of this output depend on whether bad ones are skipped?
+/// True if rows of this output depend on whether bad ones are skipped.
 fn is_marked(args: &ParseArgs) -> bool {
     args.text_column.is_some() && args.read.on_error == OnError::Skip
 }
@@ -222,7 +222,7 @@ fn fingerprint(path: &Path) -> Result<Value> {
     Ok(json!([size, crc.sum()]))
 }
 
-/// What the user types to go on.
+/// The command that the user types to go on.
 fn command_to_resume() -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./=,:+@%".contains(c);
     let quoted = |argument: String| match !argument.is_empty() && argument.chars().all(is_plain) {
@@ -238,7 +238,7 @@ fn command_to_resume() -> String {
     words.join(" ")
 }
 
-/// What was done before.
+/// The batches that an earlier run has done.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Done {
     pub batches: usize,
@@ -258,7 +258,7 @@ impl Skimmer {
         Skimmer { done, n_batches: 0, crc: is_resumable.then(Crc::new) }
     }
 
-    /// Is this batch to be worked on? Then with this checksum of everything to its end.
+    /// The checksum of everything to the end of this batch; `None` if the batch was done before.
     pub(super) fn take(&mut self, batch: &Batch) -> Result<Option<u32>> {
         let Some(crc) = &mut self.crc else { return Ok(Some(0)) };
         self.n_batches += 1;
@@ -273,7 +273,7 @@ impl Skimmer {
         Ok((self.n_batches > self.done.batches).then_some(sum))
     }
 
-    /// Was what comes now done before?
+    /// True if the next batch was done before.
     pub(super) fn is_skipping(&self) -> bool {
         self.n_batches < self.done.batches
     }

@@ -66,7 +66,7 @@ enum Said {
 /// A batch that was parsed.
 pub(super) struct Parsed {
     pub trees: Trees,
-    /// What has no tree.
+    /// The sentences and documents without a tree.
     pub problems: Vec<Problem>,
     pub n_documents: usize,
     /// See [`Given`].
@@ -76,7 +76,7 @@ pub(super) struct Parsed {
     /// How many trees are proven to be the best ones, and how many are not, where the search can tell.
     pub n_exact: usize,
     pub n_not_exact: usize,
-    /// What exact search took.
+    /// The effort of exact search.
     pub effort: Effort,
     /// The time it took.
     pub seconds: f64,

@@ -1,4 +1,4 @@
-//! What `eval` and `compare` say of sentences that do not fit, and remarks on how the scores came about.
+//! Messages of `eval` and `compare` about sentences that do not fit, and remarks on how the scores came about.
 
 use treewright::eval::{Collapsed, Params, Style, collapsed_labels, conll18};
 use treewright::treebank::Entry;
@@ -27,7 +27,7 @@ pub fn mismatch(reason: &str, number: usize, gold: &Entry, predicted: &Entry) ->
     Error::new(Code::Mismatch, message).in_sentence(number + 1)
 }
 
-/// Do the sentences differ in anything but tags? Traces are no words.
+/// True if the sentences differ in anything but tags. Traces are no words.
 pub fn differ_in_words(gold: &Entry, predicted: &Entry) -> bool {
     fn words(entry: &Entry) -> impl Iterator<Item = &str> {
         entry.sentence.tokens.iter().filter(|token| !token.is_trace()).map(|token| &*token.form)

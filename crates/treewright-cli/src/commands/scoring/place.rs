@@ -1,5 +1,5 @@
-//! Where a word of a treebank stands in its file. Trees do not know; this reads the file again, line by line, for the one
-//! message that needs it.
+//! The place of a word of a treebank in its file. Trees do not know it; this reads the file again, line by line, for
+//! the one message that needs it.
 
 use std::io::{Cursor, Read};
 use std::sync::Arc;

@@ -101,9 +101,9 @@ pub struct TrainArgs {
     #[arg(long, value_parser = values::text_part(), value_delimiter = ',', value_name = "PART,..", hide_possible_values = true)]
     pub without: Vec<TextPart>,
 
-    /// How the text is written, where the treebank does not say (CoNLL-U says it by `# text` or SpaceAfter=No): with spaces
-    /// between words (yes), without, as in Chinese, Japanese or Thai (no), or by the script of the words (guess) [default:
-    /// guess]
+    /// The spacing of the text, if the treebank does not give it (CoNLL-U does by `# text` or SpaceAfter=No): with
+    /// spaces between words (yes), without, as in Chinese, Japanese or Thai (no), or by the script of the words (guess)
+    /// [default: guess]
     #[arg(long, value_name = "yes|no|guess", value_parser = values::spaces(), hide_possible_values = true)]
     pub spaces: Option<Spaces>,
 

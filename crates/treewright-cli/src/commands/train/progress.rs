@@ -323,7 +323,7 @@ impl Log for Progress {
     }
 }
 
-/// Why a score differs from that of the epoch, if it does.
+/// The reason why a score differs from that of the epoch; empty if it does not.
 fn pruning(measure: &str, of_epoch: f64, here: f64) -> String {
     if (of_epoch - here).abs() < 0.005 {
         return String::new();
@@ -334,7 +334,7 @@ fn pruning(measure: &str, of_epoch: f64, here: f64) -> String {
     )
 }
 
-/// What was settled from the data, for people, and which flag settles it otherwise.
+/// A message for people on a setting that was settled from the data, with the flag that settles it otherwise.
 fn told(assumption: &Assumption) -> String {
     match assumption {
         Assumption::Traces { n_trees, n_left_out } => {

@@ -62,7 +62,7 @@ impl RunLog {
         Ok(())
     }
 
-    /// Where the lines are while training, if that is not where they will be.
+    /// The path of the log while training, if that is not its final path.
     pub fn partial(&self) -> Option<&Path> {
         (self.path != self.target).then_some(&self.path)
     }

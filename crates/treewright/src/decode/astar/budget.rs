@@ -1,5 +1,5 @@
-//! What the search of one sentence may take: work and memory, both counted, so that the same sentences are given up on every
-//! machine and with any number of threads; and time, if that is asked for.
+//! Limits on the search of one sentence: on work and memory, both counted, so that the same sentences are given up on
+//! every machine and with any number of threads; and on time, if that is asked for.
 //!
 //! Work is counted in *steps*, each of them about as long as it takes to look at a row of scores once: a row that is asked
 //! of the scorer, a state of a node or a pair of states in the bounds, and an attempt to join two items. To make an item is
@@ -12,7 +12,7 @@ use super::ExactSettings;
 /// The work that an item of the search counts for.
 pub(super) const STEPS_PER_ITEM: u64 = 16;
 
-/// What may be used, and what was.
+/// The work, memory and time that may be used, and what was used.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Budget {
     max_steps: u64,

@@ -187,7 +187,7 @@ impl Search {
         self.goals.first().map_or(Ending::Nothing, |&goal| Ending::Found(goal))
     }
 
-    /// Does something with each item of a list, from the first to the one after each, until it gives false.
+    /// Calls a function with each item of a list, from the first to the one after each, until it gives false.
     #[inline(always)]
     fn each(
         &mut self,

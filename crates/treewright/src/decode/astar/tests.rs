@@ -305,7 +305,8 @@ fn limits_hold_for_bounds_as_well() {
     assert!(n_stopped >= 10);
 }
 
-/// What limits count follows from the sentence, not from those before it, and is not exceeded by more than one step.
+/// The work and memory that limits count follow from the sentence, not from those before it, and exceed the limits by
+/// no more than one step.
 #[test]
 fn work_and_memory_are_limited_for_sentences_of_any_length() {
     let mut noise = SumOfNoise::new(small().n_actions(), 5, 1000);

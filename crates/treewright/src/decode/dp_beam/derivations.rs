@@ -18,7 +18,7 @@ pub(in crate::decode) enum Goal {
 }
 
 impl<S: TransitionSystem> DpBeam<S> {
-    /// How many derivations of the last sentence the merged states of the last step stand for.
+    /// The number of derivations of the last sentence that the merged states of the last step stand for.
     pub(super) fn count(&self) -> f64 {
         // Of each item, those since its push, and all.
         let mut counts: Vec<(f64, f64)> = Vec::with_capacity(self.items.len());

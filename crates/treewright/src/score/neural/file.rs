@@ -176,7 +176,7 @@ struct Reader<'a> {
     start: usize,
     /// Where the last array ends.
     end: usize,
-    /// Are infinite numbers errors?
+    /// True if infinite numbers are errors.
     is_strict: bool,
 }
 
@@ -223,7 +223,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Are all numbers of an array finite?
+/// True if all numbers of an array are finite.
 fn is_finite(bytes: &[u8], dtype: &str) -> bool {
     // No early end, so that many are looked at at once.
     match dtype {

@@ -44,7 +44,7 @@ pub(super) struct LongSentence {
     blocks: Vec<u32>,
     /// The blocks that are there.
     loaded: Vec<usize>,
-    /// What the words of these blocks add to the hidden units, for each place.
+    /// The numbers that the words of these blocks add to the hidden units, for each place.
     rows: Vec<f32>,
     wanted: Vec<usize>,
     x: Vec<f32>,
@@ -121,7 +121,7 @@ impl LongSentence {
         wanted.dedup();
     }
 
-    /// What words that were loaded add to the hidden units.
+    /// The numbers that words that were loaded add to the hidden units.
     pub(super) fn rows(&self) -> &[f32] {
         &self.rows
     }

@@ -480,7 +480,7 @@ impl Weights<'_> {
         }
     }
 
-    /// What the words of a batch, whose contexts were read, add to the hidden units for each place.
+    /// Computes what the words of a batch, whose contexts were read, add to the hidden units for each place.
     pub(super) fn first_of_batch(&self, encoding: &mut Encoding) {
         let Encoding { outputs, first, .. } = encoding;
         self.first_of(outputs.last().expect("there is a layer"), first);
@@ -491,7 +491,7 @@ impl Weights<'_> {
         2 * self.network.config.units
     }
 
-    /// What words add to the hidden units for each place, from their vectors in context.
+    /// Computes what words add to the hidden units for each place, from their vectors in context.
     pub(super) fn first_of(&self, vectors: &[f32], first: &mut Vec<f32>) {
         let (width, size) = (self.context_size(), self.first_size());
         let first = resize(first, vectors.len() / width * size);

@@ -128,7 +128,7 @@ pub(crate) struct Reachable {
     open: Vec<bool>,
     /// The size of each RDEPS.
     n_open: Vec<u32>,
-    /// How many words of each RDEPS are on the stack.
+    /// The number of words of each RDEPS that are on the stack.
     n_open_on_stack: Vec<u32>,
     on_stack: Vec<bool>,
     /// How many gold arcs are lost.

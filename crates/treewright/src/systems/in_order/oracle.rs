@@ -54,7 +54,7 @@ pub struct DynamicOracle {
     is_tight: Vec<bool>,
     /// Openings at such starts that will not become gold constituents.
     n_tight: u32,
-    /// Are there more gold constituents over all words than the limit?
+    /// True if there are more gold constituents over all words than the limit.
     is_root_tight: bool,
 }
 

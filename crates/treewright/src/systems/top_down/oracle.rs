@@ -183,7 +183,7 @@ impl DynamicOracle {
         openings.clone().last().map_or(0, |top| self.rows[self.openings[top].row as usize + column])
     }
 
-    /// What `single_rows` has for an opening with this label on top of those numbered `below`, and a group.
+    /// The value of `single_rows` for an opening with this label on top of those numbered `below`, and a group.
     fn single(&self, below: &Range<usize>, label: LabelId, group: usize) -> Option<u32> {
         let data = &self.groups[group];
         let column = group - self.groups_at(data.left).start;

@@ -47,7 +47,7 @@ fn heads(heads: &[&str]) -> String {
     rows.collect::<String>() + "\n"
 }
 
-/// Whatever is wrong with heads and relations; other mistakes are errors still.
+/// No mistake in heads and relations matters; other mistakes are errors still.
 #[test]
 fn where_only_words_are_wanted_no_mistake_in_a_tree_matters() {
     let options = ReadOptions { words_only: true, ..ReadOptions::default() };

@@ -16,13 +16,13 @@ use crate::systems::in_order::{InOrder, State};
 /// The top of a configuration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Top {
-    /// Where the topmost item starts that is not an opening.
+    /// The start of the topmost item that is not an opening.
     pub left: u32,
     /// Its label, if it is a constituent.
     pub label: Option<LabelId>,
-    /// How many unaries are on top of it.
+    /// The number of unaries on top of it.
     pub n_unary: u32,
-    /// Is there an opening on it?
+    /// True if there is an opening on it.
     pub is_fresh: bool,
     /// The place of b0.
     pub next: u32,
@@ -54,13 +54,13 @@ impl Top {
 }
 
 impl DynamicOracle {
-    /// How many gold constituents are still to be built from `left` to `right`.
+    /// The number of gold constituents that are still to be built from `left` to `right`.
     fn n_over(&self, left: u32, right: u32) -> u32 {
         let no_longer = self.at_start(left).iter().take_while(|entry| entry.right <= right);
         no_longer.filter(|entry| entry.right == right).map(|entry| entry.count).sum()
     }
 
-    /// Can the limit make a difference at the top?
+    /// True if the limit can make a difference at the top.
     pub(super) fn is_narrow(&self, top: Top) -> bool {
         let Top { left, n_unary, is_fresh, next, .. } = top;
         let matched = is_fresh
@@ -131,8 +131,8 @@ impl DynamicOracle {
         loss
     }
 
-    /// What is lost at the root when the gold constituents over all words that are still to be built, `without` one
-    /// of this label, stand on top of something labelled `below`, with room for so many unaries.
+    /// The loss at the root when the gold constituents over all words that are still to be built, `without` one of
+    /// this label, stand on top of something labelled `below`, with room for this many unaries.
     pub(super) fn finish_cost(
         &self,
         system: &InOrder,

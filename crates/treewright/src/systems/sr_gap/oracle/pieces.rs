@@ -18,7 +18,7 @@ pub(super) struct Item {
     is_temporary: bool,
 }
 
-/// What a reduction makes.
+/// The kind of node that a reduction makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Made {
     Gold,
@@ -63,7 +63,7 @@ impl Pieces {
     }
 }
 
-/// What has become of the gold nodes of several words, and of the items.
+/// The state of the gold nodes of several words, and of the items.
 #[derive(Clone, Debug)]
 pub(super) struct Progress {
     has_temporaries: bool,
@@ -77,7 +77,7 @@ pub(super) struct Progress {
     newest: Option<Item>,
     /// The other items, nearest last: S, then those that gaps have passed over.
     items: Vec<Item>,
-    /// How many items gaps have passed over.
+    /// The number of items that gaps have passed over.
     pub(super) n_gaps: usize,
     /// Those of them that have the same host as d0.
     passed: Pieces,
@@ -177,7 +177,7 @@ impl Progress {
         (closed, saved, node)
     }
 
-    /// What a shift adds to the loss, the unary left out; from `below` on only that it is no less.
+    /// The loss that a shift adds, without the unary; exact only if it is less than `below`.
     pub(super) fn shift_cost(&mut self, gold: &Gold, below: u32) -> u32 {
         let Some(newest) = self.newest else { return 0 };
         let closed = self.n_open_before[self.n_shifted as usize];
@@ -192,7 +192,7 @@ impl Progress {
         closed + self.wrong_to_come(total) - saved
     }
 
-    /// What a reduction of d0 with `item` adds to the loss, the unary left out; from `below` on only that it is no less.
+    /// The loss that a reduction of d0 with `item` adds, without the unary; exact only if it is less than `below`.
     pub(super) fn reduction_cost(&mut self, gold: &Gold, item: Item, made: Made, below: u32) -> u32 {
         let Some(newest) = self.newest else { return NEVER };
         let is_temporary = made == Made::Temporary;
@@ -235,8 +235,8 @@ impl Progress {
         lost + wrong + self.wrong_to_come(total) - saved
     }
 
-    /// Is there an item from number `first` on that d0 can be reduced with at no cost? `first` is the number of gaps,
-    /// or one more.
+    /// True if there is an item from number `first` on that d0 can be reduced with at no cost. `first` is the number
+    /// of gaps, or one more.
     fn has_free(&mut self, first: usize) -> bool {
         let Some(newest) = self.newest else { return false };
         let host = self.host(newest.above);

@@ -7,7 +7,7 @@ use crate::system::{ActionSet, TransitionSystem};
 use crate::systems::sr_gap::oracle::Gold;
 use crate::systems::sr_gap::{Action, Last, SrGap, State};
 
-/// What has become of a gold node of several words.
+/// The fate of a gold node of several words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Open,
@@ -15,7 +15,7 @@ enum Fate {
     Lost,
 }
 
-/// What stands on the stack, as far as gold is concerned.
+/// An item on the stack, as far as gold is concerned.
 #[derive(Clone, Copy, Debug)]
 struct Item {
     /// The smallest gold node that contains its words.
@@ -24,14 +24,14 @@ struct Item {
     is_temporary: bool,
 }
 
-/// What belongs to a gold node.
+/// The pieces that belong to a gold node.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pieces {
     temporary: u32,
     solid: u32,
 }
 
-/// What a configuration is read into.
+/// The facts read from a configuration.
 struct Reader<'a> {
     gold: &'a Gold,
     fate: Vec<Fate>,
