@@ -22,7 +22,7 @@ use treewright::{Code, Error, Result};
 
 use crate::values::{self, FileFormat};
 
-pub use advice::advised;
+pub use advice::{advised, with_encoding};
 pub use interrupts::{fail_instead_of_dying_on_large_files, say_when_interrupted};
 pub use output::Output;
 pub use overwrite::{Inputs, refuse_model, refuse_same_outputs, refuse_several, refuse_unless_model};
@@ -338,6 +338,7 @@ pub fn conclude(result: Result<ExitCode>) -> ExitCode {
         Ok(code) => code,
         Err(error) if error.io_kind == Some(io::ErrorKind::BrokenPipe) => ExitCode::SUCCESS,
         Err(error) => {
+            let error = with_encoding(error);
             say!("error: {error}");
             if error.code == Code::Usage { ExitCode::from(2) } else { ExitCode::FAILURE }
         }

@@ -16,6 +16,7 @@ pub fn advised(mut error: Error, options: &ReadOptions) -> Error {
         Code::RootCount if !options.many_roots && error.message.contains("second root") => {
             "; --many-roots allows several".to_owned()
         }
+        Code::NulByte | Code::InvalidUtf8 => return with_encoding(error),
         Code::Io | Code::EmptyInput | Code::TooLarge => return error,
         _ => match other_format(&error, options) {
             Some(format) => {
@@ -25,6 +26,18 @@ pub fn advised(mut error: Error, options: &ReadOptions) -> Error {
         },
     };
     error.message.push_str(&advice);
+    error
+}
+
+/// The error with the flag for texts in other encodings, unless it names it already.
+pub fn with_encoding(mut error: Error) -> Error {
+    let advice = match error.code {
+        _ if error.message.contains("--encoding") => "",
+        Code::NulByte => "; --encoding utf-16le reads such text",
+        Code::InvalidUtf8 if error.message.contains("encoding") => "; --encoding latin1 reads such text",
+        _ => "",
+    };
+    error.message.push_str(advice);
     error
 }
 

@@ -133,14 +133,13 @@ impl Parser {
             if tables(parser) != tables(first) || encoding(parser) != encoding(first) {
                 let message = format!(
                     "model {number} has other actions than the first: train both on the same trees, with the same \
-                     --min-action-count and --pseudo-projective"
+                     settings for rare actions and for trees that are not projective"
                 );
                 return Err(refuse(message));
             }
             let unit = parser.model.0.score_unit().ok_or_else(|| {
-                let message = format!(
-                    "nobody knows how large the scores of model {number} are: train it in a beam and with --dev"
-                );
+                let message =
+                    format!("model {number} has no score scale; train it with a beam and a development set");
                 refuse(message)
             })?;
             voters.push((parser.model.clone(), unit / weights.get(i).copied().unwrap_or(1.0)));

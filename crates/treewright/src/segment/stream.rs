@@ -195,7 +195,7 @@ impl<'a> Stream<'a> {
 
     fn not_utf8(&self) -> Error {
         let message =
-            "bytes that are not UTF-8; expected UTF-8 text, or its encoding (such as --encoding latin1)";
+            "bytes that are not UTF-8; expected UTF-8 text, or the name of its encoding (such as latin1)";
         Error::at(Code::InvalidUtf8, self.line, self.column, message)
     }
 

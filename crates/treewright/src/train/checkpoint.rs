@@ -44,8 +44,7 @@ impl Checkpoint {
 
     pub(super) fn restore(&self, fingerprint: u64, learner: &mut dyn Learning) -> Result<()> {
         if self.fingerprint != fingerprint {
-            let message =
-                "the checkpoint belongs to other data or settings; delete it, or train without --resume";
+            let message = "the checkpoint belongs to other data or settings; delete it, or start anew";
             return Err(Error::new(Code::BadTraining, message));
         }
         learner.load(&self.weights).ok_or_else(|| damaged("the checkpoint's weights are damaged"))

@@ -259,10 +259,8 @@ fn check_search(task: &dyn AnyTask, config: &TrainConfig, learner: &mut AnyLearn
     match learner {
         AnyLearner::Online(learner) => task.check(method, &mut **learner),
         AnyLearner::Batch(_) if config.is_global() => {
-            let message = format!(
-                "the {} scorer learns step by step: train with update = \"local\" (--update local)",
-                config.scorer
-            );
+            let message =
+                format!("the {} scorer learns step by step: train with update = \"local\"", config.scorer);
             Err(Error::new(Code::BadTraining, message))
         }
         AnyLearner::Batch(learner) => task.check(method, &mut *learner.freeze()?.scorer()),

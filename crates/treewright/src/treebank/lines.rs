@@ -308,7 +308,7 @@ pub fn column(line: &str, offset: usize) -> usize {
 
 /// The error for a NUL byte.
 pub fn nul_byte(line: usize, column: usize) -> Error {
-    let message = "a NUL byte; expected text, or its encoding (such as --encoding utf-16le)";
+    let message = "a NUL byte; expected text, or the name of its encoding (such as utf-16le)";
     Error::at(Code::NulByte, line, column, message)
 }
 
@@ -329,7 +329,7 @@ fn bad_bytes(line: &[u8], number: usize) -> Error {
         "the file is UTF-16; expected UTF-8".to_owned()
     } else {
         format!(
-            "the byte 0x{:02X} is not UTF-8; expected UTF-8 text, or its encoding (such as --encoding latin1)",
+            "the byte 0x{:02X} is not UTF-8; expected UTF-8 text, or the name of its encoding (such as latin1)",
             bad.unwrap_or_default()
         )
     };
@@ -420,25 +420,25 @@ mod tests {
     fn bad_bytes_have_a_column() {
         check(
             "ok\né\0\n".as_bytes(),
-            &["ok", "2:2: a NUL byte; expected text, or its encoding (such as --encoding utf-16le) [TW004]"],
+            &["ok", "2:2: a NUL byte; expected text, or the name of its encoding (such as utf-16le) [TW004]"],
         );
         check(
             b"\xC3\xA9\xFFx\nok",
             &[
-                "1:2: the byte 0xFF is not UTF-8; expected UTF-8 text, or its encoding (such as --encoding latin1) [TW003]",
+                "1:2: the byte 0xFF is not UTF-8; expected UTF-8 text, or the name of its encoding (such as latin1) [TW003]",
                 "ok",
             ],
         );
         check(
             b"a\0\xFF\n",
-            &["1:2: a NUL byte; expected text, or its encoding (such as --encoding utf-16le) [TW004]"],
+            &["1:2: a NUL byte; expected text, or the name of its encoding (such as utf-16le) [TW004]"],
         );
         check(b"\xFF\xFEa\0\n", &["1:1: the file is UTF-16; expected UTF-8 [TW003]"]);
         // A character that the end of the file cuts.
         check(
             b"ab\xC3",
             &[
-                "1:3: the byte 0xC3 is not UTF-8; expected UTF-8 text, or its encoding (such as --encoding latin1) [TW003]",
+                "1:3: the byte 0xC3 is not UTF-8; expected UTF-8 text, or the name of its encoding (such as latin1) [TW003]",
             ],
         );
     }

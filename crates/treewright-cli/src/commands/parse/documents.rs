@@ -21,7 +21,7 @@ use super::ParseArgs;
 use super::csv_records::CsvRecords;
 use super::input::{SharedPending, valid_text};
 use crate::io::endings::ending;
-use crate::io::{OnError, usage};
+use crate::io::{OnError, usage, with_encoding};
 
 /// A document of a corpus, without the trees of its text.
 pub(super) enum Document {
@@ -317,7 +317,7 @@ impl DocumentReader<'_> {
             Err((_, error)) if self.on_error.is_fatal(&error) => {
                 return pending.with(|pending| pending.bad(error));
             }
-            Err((document, error)) => (Vec::new(), Document::Bad(document, error)),
+            Err((document, error)) => (Vec::new(), Document::Bad(document, with_encoding(error))),
         };
         let entries = sentences.into_iter().map(|sentence| Entry { sentence, ..Entry::default() });
         pending.with(|pending| pending.document(document, self.place(number), entries))

@@ -18,7 +18,7 @@ use super::resume::{Done, Skimmer};
 use super::source::{Interrupt, Live, is_regular_file};
 use super::text_lines::{GoodLines, LimitedLines};
 use super::{LinesArg, ParseArgs};
-use crate::io::{OnError, Progress, advised, endings, is_dash, open_raw, say, usage};
+use crate::io::{OnError, Progress, advised, endings, is_dash, open_raw, say, usage, with_encoding};
 
 /// Sentences that go to a thread together: enough to make the hand-over cheap, few enough to bound memory.
 const BATCH: usize = 64;
@@ -197,6 +197,7 @@ impl<'a> Pending<'a> {
 
     /// Something that cannot be read: the end, or left out.
     pub(super) fn bad(&mut self, error: Error) -> Result<()> {
+        let error = with_encoding(error);
         if self.on_error.is_fatal(&error) {
             return Err(error);
         }

@@ -62,8 +62,8 @@ impl ParseArgs {
         let search = self.asked_search(default)?;
         let decoder = self.decoder.unwrap_or(DecoderArg::of(default.method));
         parser.check(search).map_err(|why| {
-            let instead = if why.contains("--decoder") { "" } else { " (--decoder beam)" };
-            usage(format!("--decoder {}: {why}{instead}", decoder.name()))
+            let instead = if decoder.is_exact() && why.contains("merged") { "dp" } else { "beam" };
+            usage(format!("--decoder {}: {why} (--decoder {instead})", decoder.name()))
         })?;
         let info = parser.info();
         // Networks learn step by step, too, but their scores are probabilities, which a beam can add up.

@@ -127,13 +127,15 @@ impl<S: TransitionSystem> AStar<S> {
     /// Why not, and what else to do.
     pub fn check(system: &S, scorer: &mut dyn Scorer) -> Result<(), String> {
         if system.span_actions().is_none() {
-            return Err("exact search needs the system bottom-up-2n (--recipe paper-001 trains it); for others there is \
-                        --decoder beam"
-                .to_owned());
+            return Err(
+                "exact search needs the system bottom-up-2n (the recipe paper-001 trains it); others can be \
+                        searched with a beam"
+                    .to_owned(),
+            );
         }
         if scorer.by_item().is_none() {
             return Err("exact search needs features that each look at one item or at the buffer, without heads or \
-                        children, as the feature set `simplified` has them; with others, --decoder dp merges what is alike"
+                        children, as the feature set `simplified` has them; with others, what is alike can be merged"
                 .to_owned());
         }
         Ok(())

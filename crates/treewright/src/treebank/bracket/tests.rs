@@ -191,7 +191,7 @@ fn a_sentence_without_words_is_read_as_it_is_written() {
 #[test]
 fn bad_bytes_cost_one_tree() {
     let read = |bytes: &[u8]| read(bytes, false, &ReadOptions::default());
-    let nul = "a NUL byte; expected text, or its encoding (such as --encoding utf-16le) [TW004]";
+    let nul = "a NUL byte; expected text, or the name of its encoding (such as utf-16le) [TW004]";
     assert_eq!(
         read(b"(S (A a))\n(S (B \0))\n(S (C c))"),
         ["S[0:a/A]", &format!("2:7: sentence 2: {nul}"), "S[0:c/C]"]
