@@ -272,7 +272,7 @@ impl Skipping {
         self.report_of("sentence", self.n_accepted > 0)
     }
 
-    /// The same about other things than sentences; `is_any_done` tells whether anything was left.
+    /// Reports what was skipped, named `what` instead of sentences; `is_any_done` is true if anything was left.
     pub fn report_of(&self, what: &str, is_any_done: bool) -> ExitCode {
         for error in &self.skipped {
             say!("skipped: {error}");

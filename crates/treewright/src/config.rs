@@ -76,7 +76,7 @@ pub enum Traces {
     Remove,
     /// They are words like any others.
     Keep,
-    /// The same as `Remove`; a model keeps this if there were some.
+    /// They were removed: a model records this if its treebank had some.
     Removed,
 }
 
@@ -260,7 +260,7 @@ impl TrainConfig {
         })
     }
 
-    /// The same settings with the oracle by its kind, as a model records them.
+    /// These settings with the oracle named, as a model records them.
     ///
     /// # Errors
     /// When the system has no such oracle. A dynamic one may be named in global training, which asks none.

@@ -37,7 +37,7 @@ pub(crate) enum Bytes {
     Static(&'static [u8]),
     /// In 64-bit words, so that they are aligned, with the number of bytes.
     Owned(Vec<u64>, usize),
-    /// The same, of a gzipped file with this many bytes.
+    /// The unpacked bytes of a gzipped file, with the number of bytes that it has.
     Gunzipped {
         words: Vec<u64>,
         length: usize,

@@ -11,7 +11,7 @@ fn ask(gold: &str, actions: &str, flags: &[&str]) -> String {
     stdout(&[&question, flags].concat(), "")
 }
 
-/// The same as JSON lines.
+/// The answer to a question that is asked as a JSON line.
 fn ask_line(line: &str, flags: &[&str]) -> serde_json::Value {
     let answer = stdout(&[&["oracle", "--system", "sr-gap", "--jsonl"], flags].concat(), line);
     serde_json::from_str(&answer).expect("a line of JSON")

@@ -29,7 +29,7 @@ fn mistakes_in_flags_end_with_exit_code_2_and_say_what_is_wrong() {
     }
 }
 
-/// The same everywhere: 3 if anything was left out.
+/// Every command exits with 3 if anything was left out.
 #[test]
 fn what_was_skipped_shows_in_the_exit_code() {
     let folder = folder("skipped");

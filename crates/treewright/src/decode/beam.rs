@@ -382,7 +382,7 @@ mod tests {
         assert_eq!(min_score(&[], 1, 5.0), f32::NEG_INFINITY);
     }
 
-    /// The same score for everything.
+    /// A scorer that gives every action one score.
     struct Constant(usize, f32);
 
     impl Scorer for Constant {

@@ -373,7 +373,7 @@ fn told(assumption: &Assumption) -> String {
     }
 }
 
-/// The same for programs.
+/// The note on an assumption as it stands in the log.
 fn noted(assumption: &Assumption) -> serde_json::Value {
     use serde_json::json;
     match assumption {

@@ -37,7 +37,7 @@ impl Budget {
         }
     }
 
-    /// The same, for another search of the sentence whose nodes are known already.
+    /// A budget for another search of the sentence, whose nodes are known already.
     pub(super) fn again(&self, settings: &ExactSettings) -> Self {
         Budget { space_bytes: self.space_bytes, ..Budget::new(settings) }
     }
